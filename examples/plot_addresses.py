@@ -4,8 +4,9 @@ Fields of addresses, from a few prototypes
 ==========================================
 
 Nobody has labelled these addresses. A person names three typical words for each field, its
-*prototypes*: "oak" is a street, "ave" is a kind of street. The picture shows what that is worth:
-a model that knows nothing else is as good as a conditional random field of five labelled addresses.
+*prototypes*: "oak" is a street, and "ave" is a kind of street. The picture shows what such
+prototypes are worth. A model that knows nothing else is as good as a conditional random field of
+five labelled addresses.
 
 `PrototypeMRF <sklearn_struct.PrototypeMRF>` learns from the unlabelled addresses which words behave
 like the prototypes. The guide has a page on :doc:`few labels <../user_guide/few_labels>`.
@@ -64,8 +65,8 @@ print(" ".join(addresses[1]), y[1], sep="\n")
 # %%
 # Prototypes
 # ----------
-# The words are those of a person who knows what an address looks like. ``given_features`` names the
-# feature that says where a word stands: it is no part of the word.
+# A person who knows what an address looks like has chosen these words. ``given_features`` names the
+# feature that says where a word stands. This feature is no part of the word.
 
 PROTOTYPES = {
     "number": ["9", "999", "9999"],
@@ -91,7 +92,8 @@ print(f"prototypes, looked up {looked_up:.3f}, learned from {of_prototypes:.3f}"
 # %%
 # Labelled addresses
 # ------------------
-# Conditional random fields of the first 1, 2, 5, ... of 50 addresses, in the mean of five draws.
+# Conditional random fields learn from the first 1, 2, 5, ... of 50 addresses. The accuracy is the
+# mean over five draws.
 
 SIZES = [1, 2, 5, 10, 20, 50]
 draws = [rng.permutation(300) for _ in range(5)]

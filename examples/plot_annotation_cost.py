@@ -4,9 +4,10 @@ What is cheaper to label: sentences or features?
 ================================================
 
 You have an hour for labelling. Do you label whole advertisements, token by token, or do you say
-what single words mean? The picture shows accuracy against the number of labels. With few labels
-words are better: a star is a set of words with what they usually mean, a coloured line is words
-that were labelled in 1 to 100 places. With some thousand labels whole advertisements win.
+what single words mean? The picture shows accuracy against the number of labels. A star is a set of
+words with the labels that they usually have. A coloured line is a set of words that were labelled
+in 1 to 100 places. With few labels, words are better. With some thousand labels, whole
+advertisements are better.
 
 A script plays the annotator and counts labels, as in Mann and McCallum (ACL 2008, figure 2). The
 advertisements are generated, so all true labels are known. The guide has a page on
@@ -26,8 +27,8 @@ from sklearn_struct.labeled_features import sample_targets, suggest_labeled_feat
 # %%
 # Data
 # ----
-# 150 advertisements to learn from and 100 to test on; labels are fields, without B- and I-. Both
-# models see a token's word and the words beside it.
+# There are 150 advertisements to learn from and 100 to test on. Labels are fields, without B- and
+# I-. Both models see a token's word and the words beside it.
 
 ads, labels = make_rental_ads(250, random_state=0)
 y = [[label[2:] or label for label in ad] for ad in labels]
@@ -47,7 +48,8 @@ y_test = y[150:]
 # %%
 # Whole advertisements
 # --------------------
-# A CRF of the first 2 to 80 advertisements in a random order, in the mean of three orders.
+# A CRF learns from the first 2 to 80 advertisements in a random order. The accuracy is the mean
+# over three orders.
 
 rng = np.random.default_rng(0)
 ORDERS = [rng.permutation(150) for _ in range(3)]
@@ -72,11 +74,12 @@ whole = pd.DataFrame(
 # %%
 # Words
 # -----
-# The three, six or nine most frequent words that mean a label more often than not, of each of the
-# eleven labels that are not rare: 33, 66 or 99 words, as in the paper. A person would choose them
-# by reading; the time for that is not counted, neither here nor in the paper. The annotator either
-# says what a word usually means, which counts as one label, or labels it in 1, 2, 5, 10 or 100 of
-# its places, which are drawn at random.
+# Eleven labels are not rare. For each of them we take the three, six or nine most frequent words
+# that have this label more often than not: 33, 66 or 99 words, as in the paper. A person would
+# choose them by reading. The time for that is not counted, neither here nor in the paper.
+#
+# The annotator either says what a word usually means, which counts as one label, or labels it in 1,
+# 2, 5, 10 or 100 of its places, which are drawn at random.
 
 UNLABELLED = [None] * len(X_train)
 RULE = {"min_label_tokens": 240, "min_precision": 0.5, "features": re.compile("word:.*")}
@@ -134,8 +137,8 @@ plt.show()
 # %%
 # How much is saved
 # -----------------
-# The saving is how many times as many labels the CRF of whole advertisements needs for the same
-# accuracy, read off its curve (NaN beyond its ends).
+# The saving is a ratio: how many times as many labels the CRF of whole advertisements needs for the
+# same accuracy. It is read off the curve of the CRF (NaN beyond its ends).
 
 needed = np.interp(
     curves["accuracy"],
@@ -158,8 +161,8 @@ print(
 )
 
 # %%
-# Words are the better start. Most is saved by saying what a word usually means. To label one place
-# of each word costs as much and says less, since this place may be an exception. Beyond some 1,200
-# labels whole advertisements win, and much earlier if fewer words are labelled. These
+# Words are the better start. You save most if you say what a word usually means. To label one place
+# of each word costs as much and says less, because this place may be an exception. Beyond some
+# 1,200 labels whole advertisements are better, and much earlier if fewer words are labelled. These
 # advertisements come from a small grammar, so a few of them show nearly everything. In the real
-# ones of the paper labelled words stay ahead for longer.
+# advertisements of the paper, labelled words stay ahead for longer.

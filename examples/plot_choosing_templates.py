@@ -4,8 +4,9 @@ Templates chosen with a quick estimator
 =======================================
 
 Which templates should a conditional random field (CRF) have? The picture has a point for each set
-of templates. To the right is the accuracy of a quick estimator, upwards that of the CRF. Both put
-the sets in nearly the same order, so you can choose with the quick one and train the CRF once.
+of templates. Its horizontal position is the accuracy of a quick estimator, and its vertical
+position is that of the CRF. Both put the sets in nearly the same order. So you can choose with the
+quick estimator, and train the CRF only once.
 
 The quick estimator is M-estimation, which does not sum over labellings. Smith, Vail and Lafferty
 (ACL 2007) proposed it for this. The guide has a page on
@@ -24,8 +25,8 @@ from sklearn_struct.metrics import token_accuracy_score
 # %%
 # Candidates
 # ----------
-# Apartment advertisements, whose fields are labelled. A token's own word is always there; around it
-# there may be words to the left and to the right, and pairs of them.
+# The data are apartment advertisements, whose fields are labelled. Each candidate has the word of a
+# token. It may also have words to the left and to the right, and pairs of words.
 
 X, y = make_rental_ads(260, random_state=0)
 X = [[(word.lower(),) for word in ad] for ad in X]
@@ -108,7 +109,8 @@ ax.set(
 # %%
 # One conditional random field
 # ----------------------------
-# It may start from the weights of the quick model, which are matched by the names of the features.
+# The CRF can start from the weights of the quick model, which are matched by the names of the
+# features.
 
 winner = scores["M-estimation"].idxmax()
 encoder = FeatureTemplates(CANDIDATES[winner])

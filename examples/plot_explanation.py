@@ -3,10 +3,10 @@
 Why did the model say that?
 =============================
 
-A model of apartment advertisements labels one token wrongly. The picture shows why. On the left you
-see how much each token speaks for the predicted labelling against the true one. On the right you
-see the terms of the score: features, intercepts and transitions. In both panels the bars add up to
-the difference of the two scores.
+A model of apartment advertisements labels one token wrongly. The picture shows why. It compares the
+predicted labelling with the true one. On the left you see how much each token speaks for the
+prediction. On the right you see the terms of the score: features, intercepts and transitions. In
+both panels the bars add up to the difference of the two scores.
 
 The guide has a page on :doc:`explanations <../user_guide/inspection>`.
 """
@@ -40,8 +40,8 @@ print(f"{crf.score(X[60:], y[60:]):.3f} of the tokens are right")
 # %%
 # A mistake
 # ---------
-# Of the advertisements with one wrong label we take the one whose two labellings differ in the most
-# terms.
+# Some advertisements have exactly one wrong label. We take the one whose two labellings differ in
+# the most terms.
 
 candidates = []
 for i, (guess, truth) in enumerate(zip(predicted, y[60:])):
@@ -58,7 +58,8 @@ print(f'"{ads[chosen][t]}": predicted {guess[t]}, right is {truth[t]}')
 # The explanation
 # ---------------
 # The true labelling is the ``rival``, so each contribution is a difference. A contribution above 0
-# speaks for the prediction, one below 0 for the truth. Their sum is the difference of log p(y | x).
+# speaks for the prediction, and one below 0 speaks for the truth. Their sum is the difference of
+# log p(y | x).
 
 explanation = explain(crf, X[chosen], guess, rival=truth)
 log_p = crf.log_proba([X[chosen]] * 2, [guess, truth])

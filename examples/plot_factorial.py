@@ -3,10 +3,10 @@
 Two labels a token: one model, or two?
 ======================================
 
-Each word has two labels: a part of speech, and a chunk label (B, I or O: whether a noun phrase
-begins there, goes on, or neither). The picture shows the share of words with the right labels, for
-three ways to predict them. One model of both labels, a factorial CRF, gets more words right in
-both than two models apart or one after the other.
+Each word has two labels: a part of speech, and a chunk label. The chunk label says whether a noun
+phrase begins at the word (B), goes on (I), or neither (O). The picture shows the share of words
+with the right labels, for three ways to predict them. A factorial CRF, which is one model of both
+labels, gets both right for more words than two separate models, or two models in turn.
 
 The sentences are drawn from a small grammar. The model is by C. Sutton, A. McCallum and
 K. Rohanimanesh (Journal of Machine Learning Research 2007). The guide has a page on
@@ -22,7 +22,7 @@ from sklearn_struct import FactorialCRF, LinearChainCRF
 # Data
 # ----
 # Many words may be several parts of speech ("saw", "light"), and a phrase may stand right behind
-# another one, so neither label follows from the word.
+# another one. So neither label follows from the word.
 
 rng = np.random.default_rng(0)
 WORDS = {
@@ -68,10 +68,10 @@ print(list(zip(documents[0], y[0])))
 # %%
 # Three ways
 # ----------
-# "Apart" is two chains that know nothing of each other. "In turn" is a chain of parts of speech,
-# and a chain of chunks which has the predicted parts of speech of a word and its neighbours as
-# features. It learns from predicted parts of speech, too, by a chain that has not seen the
-# sentence. "Jointly" is the factorial CRF.
+# "Apart" is two chains that know nothing of each other. "In turn" is also two chains. The first one
+# predicts parts of speech. The second one predicts chunks, and its features include the predicted
+# parts of speech of a word and its neighbours. It is trained on predicted parts of speech, too,
+# from a chain that has not seen the sentence. "Jointly" is the factorial CRF.
 
 
 def with_parts(sentences, parts):
@@ -127,8 +127,8 @@ for n, ways in table.items():
 # %%
 # Results
 # -------
-# In turn more words have both labels right than apart, and jointly still more. Parts of speech
-# alone are no better: chunks say little about them that neighbours do not say.
+# "In turn" gets both labels right for more words than "apart", and "jointly" for still more. Parts
+# of speech alone are no better, because chunks say little about them that neighbours do not say.
 
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.5), layout="constrained", sharex=True)
 for r, (ax, title) in enumerate(zip(axes, ("part of speech", "chunk", "both"))):
@@ -144,8 +144,8 @@ plt.show()
 # %%
 # What it has learned
 # -------------------
-# The weights between the two labels of a word: no verb is in a noun phrase, no article goes on with
-# one.
+# The picture shows the weights between the two labels of a word. No verb is in a noun phrase, and
+# no article continues one.
 
 both = FactorialCRF(C=1.0).fit(X[:200], y[:200])
 weights = both.pair_transition_[0, 1]

@@ -3,11 +3,11 @@
 Hidden states: the phases of gestures
 =====================================
 
-Somebody moves a hand to the right and back, or to the left and back, and rests in between. In the
-last picture you see the speed of the hand, and below it the labels "right", "left" and "rest": the
-true ones, those of a chain, and those of a chain with hidden states. The plain chain mixes up the
-two gestures, since both have the same two phases in a different order. With hidden states a label
-has two phases, and the model finds them by itself.
+Somebody moves a hand to the right and back, or to the left and back, and rests in between. The last
+picture shows the speed of the hand. Below it are the labels "right", "left" and "rest": the true
+ones, those of a chain, and those of a chain with hidden states. The plain chain confuses the two
+gestures, because both have the same two phases in a different order. With hidden states a label has
+two phases, and the model finds them by itself.
 
 The model is a latent-dynamic CRF (L.-P. Morency, A. Quattoni and T. Darrell, CVPR 2007). The
 recordings are made up by a few lines of code. The guide has a page on
@@ -23,8 +23,8 @@ from sklearn_struct.inspection import LatentStateDisplay, TransitionDisplay
 # %%
 # Data
 # ----
-# All that is seen of a moment is how fast the hand moves to either side, with much noise. A part of
-# a gesture, and a rest, take from four to eight moments.
+# At each moment you see only how fast the hand moves to either side, with much noise. Each phase of
+# a gesture, and each rest, takes four to eight moments.
 
 rng = np.random.default_rng(0)
 PARTS = {"right": [1.0, -1.0], "left": [-1.0, 1.0], "rest": [0.0]}
@@ -57,8 +57,8 @@ test = slice(60, 120)
 # Models
 # ------
 # Each gesture has two states, and a rest has one. With ``state_transitions="left-to-right"`` a
-# gesture begins in its first state and goes on to the second. Training starts at random weights,
-# three times (``n_init=3``), and keeps the start with the lowest objective.
+# gesture begins in its first state and goes on to the second. Training starts three times from
+# random weights (``n_init=3``), and keeps the model with the lowest objective.
 
 chain = LinearChainCRF(C=10.0).fit(X[train], y[train])
 latent = LatentChainCRF(
@@ -76,7 +76,7 @@ for title, model in {"chain": chain, "hidden states": latent}.items():
 # What the states stand for
 # -------------------------
 # Both gestures have a phase to the right and one to the left, in a different order. The picture
-# shows the weights of features, less their mean over the states of the label.
+# shows the weights of the features. The mean over the states of the label is subtracted.
 
 figure, axes = plt.subplots(1, 2, figsize=(8, 3), layout="constrained")
 for ax, label in zip(axes, ["right", "left"]):
@@ -85,7 +85,7 @@ for ax, label in zip(axes, ["right", "left"]):
 plt.show()
 
 # %%
-# Transitions are between states. Moves that "left-to-right" forbids have no weight.
+# Transitions are between states. Those that "left-to-right" forbids have no weight.
 
 TransitionDisplay.from_estimator(latent)
 plt.show()
@@ -93,8 +93,8 @@ plt.show()
 # %%
 # One recording
 # -------------
-# Below the speeds stand the true labels, those of both models, and the states of the second model.
-# To the plain chain both gestures look alike.
+# Below the speeds you see the true labels, the labels of both models, and the states of the second
+# model. To the plain chain both gestures look alike.
 
 # sphinx_gallery_thumbnail_number = 3
 chosen = slice(60, 61)

@@ -3,18 +3,18 @@
 A tagger that goes by history
 =============================
 
-The picture compares three ways to label sequences with the same features. Two are greedy: they
-choose label after label, each given the one just chosen. The third looks for the best labelling as
-a whole, and gets more tokens right.
+The picture compares three ways to label sequences with the same features. Two of them are greedy:
+they choose one label after the other, each given the label just chosen. The third one looks for the
+best labelling as a whole, and gets more tokens right.
 
 One greedy tagger is a plain classifier, `LogLinearClassifier <sklearn_struct.LogLinearClassifier>`.
-What it classifies is a *history*: the words, a place among them, and the label before (M. Collins's
-notes on log-linear models). That is a maximum-entropy Markov model: `MEMM <sklearn_struct.MEMM>`
-minimises the same function, and so the two greedy taggers agree. The guide has a page on
+It classifies a *history*: the words, a place among them, and the label before (M. Collins's notes
+on log-linear models). Such a tagger is a maximum-entropy Markov model. The other greedy tagger,
+`MEMM <sklearn_struct.MEMM>`, minimises the same function, so the two agree. The guide has a page on
 :doc:`log-linear models <../user_guide/log_linear>`.
 
-The script also takes files of your own, as in the CoNLL shared tasks: a token a line, its columns
-separated by blanks, and an empty line between sentences. ::
+The script also takes files of your own, in the form of the CoNLL shared tasks. Each line is a
+token, its columns are separated by blanks, and an empty line ends a sentence. ::
 
     python plot_history_tagger.py TRAIN TEST [WORD LABEL]
 
@@ -53,8 +53,8 @@ else:
 # %%
 # Features of a history
 # ---------------------
-# A history is a tuple (words, place, label before). Its features are strings; the classifier pairs
-# each with each label.
+# A history is a tuple (words, place, label before). Its features are strings. The classifier pairs
+# each of them with each label.
 
 
 def word_features(words, t):
@@ -85,7 +85,7 @@ tagger = LogLinearClassifier(ProductFeatures(features), C=1.0, max_iter=200, tol
 # %%
 # Decoding
 # --------
-# At each place the tagger takes the most probable label, given the one just chosen. All sequences
+# At each place the tagger takes the most probable label, given the label just chosen. All sequences
 # take a step together.
 
 
@@ -102,8 +102,8 @@ def greedy(X):
 # %%
 # The same as a MEMM
 # ------------------
-# The transitions of a MEMM stand for the label before. At the first place there is none, so there a
-# token has the feature of the start.
+# In a MEMM the transitions take the place of the feature "label before". The first token has no
+# transition, so it gets the feature of the start.
 
 tokens = [
     [word_features(words, t) + [f"before={START}"] * (t == 0) for t in range(len(words))]

@@ -3,11 +3,11 @@
 One correction, several labels
 ==============================
 
-A person reads what a model has predicted and corrects the first wrong label of each advertisement.
+A person reads what a model has predicted, and corrects the first wrong label of each advertisement.
 With ``allowed`` the model then looks for the best labelling that agrees with the correction. The
-picture compares this search with a plain replacement of one label: a corrected label also mends
-its neighbours. The rule ``allowed_transitions="BIO"`` holds all the time, so no field begins with
-``I-``.
+picture compares this search with a plain replacement of one label. The search also corrects labels
+beside the corrected one. The rule ``allowed_transitions="BIO"`` holds all the time, so no field
+begins with ``I-``.
 
 The guide has a page on :doc:`constraints <../user_guide/constraints>`.
 """
@@ -40,7 +40,8 @@ y_test = y[20:]
 # %%
 # A rule
 # ------
-# Predictions read the parameter ``allowed_transitions`` each time, so you can fit once and compare.
+# Predictions read the parameter ``allowed_transitions`` each time. So you can fit once, and compare
+# predictions with and without the rule.
 
 
 def malformed(labels):
@@ -55,8 +56,8 @@ for rule in (None, "BIO"):
 # %%
 # Corrections
 # -----------
-# In each round a person corrects the first wrong label of each advertisement. ``allowed`` has a
-# label for each token that is known, and None for the others.
+# In each round a person corrects the first wrong label of each advertisement. ``allowed`` has an
+# entry for each token: its label if it is known, else None.
 
 
 def first_wrong(labels, truth):

@@ -5,10 +5,11 @@ Labelled words, no sentences
 
 Nobody has labelled these advertisements, but everybody knows that ``$`` means the rent and
 ``bedroom`` the size. A conditional random field learns from a few such words and from unlabelled
-text, by generalized expectation criteria. The bars of the last picture compare it with a lookup of
-these words, with ten labelled advertisements, and with both together, which is best.
+text, by generalized expectation criteria. The bars of the last picture compare it with three
+others: a lookup of these words, a model of ten labelled advertisements, and a model of both
+together, which is best.
 
-The pictures before it, and a report, show how to check labelled words. The guide has a page on
+The other pictures, and a report, show how to check labelled words. The guide has a page on
 :doc:`few labels <../user_guide/few_labels>`.
 """
 
@@ -27,9 +28,9 @@ from sklearn_struct.metrics import token_accuracy_score
 # %%
 # Data
 # ----
-# A token shows its word and those beside it, with 9 for all digits. Labels are fields, without B-
-# and I-. Those of ten advertisements are there to choose words by; 200 others have none, and 100
-# more are to test on.
+# The features of a token are its word and the words beside it, with 9 for all digits. Labels are
+# fields, without B- and I-. Ten advertisements have labels, which we use to choose words. 200
+# others have no labels, and 100 more are to test on.
 
 ads, labels = make_rental_ads(310, random_state=0)
 y = [[label[2:] or label for label in ad] for ad in labels]
@@ -49,8 +50,8 @@ test = slice(210, 310)
 # %%
 # Which words
 # -----------
-# For each field at most four words, the most frequent ones that are at least seven times in ten
-# that field. A person who reads ten advertisements might choose them, too.
+# Each field gets at most four words: the most frequent ones that have this field at least seven
+# times in ten. A person who reads ten advertisements might choose them, too.
 
 rule = {"min_frequency": 2, "min_precision": 0.7, "features": re.compile("word:.*")}
 words = suggest_labeled_features(X[few], y[few], n_per_label=4, **rule)
@@ -61,8 +62,8 @@ by_field.groupby("field")["feature"].agg(" ".join).to_frame("words")
 # %%
 # A model of words alone
 # ----------------------
-# The model is compared with a lookup: labelled words get their label, all others the most frequent
-# one.
+# We compare the model with a lookup: labelled words get their label, and all others the most
+# frequent one.
 
 model = GECRF(words).fit(X[unlabelled], [None] * 200)
 most_frequent = Counter(label for ad in y[few] for label in ad).most_common(1)[0][0]
@@ -73,17 +74,17 @@ print(f"labelled words, else {most_frequent}: {token_accuracy_score(y[test], loo
 print(f"GECRF, labelled words:   {model.score(X[test], y[test]):.3f}")
 
 # %%
-# Of this field no word was sure enough, so the model of words cannot know it:
+# For the following field no word was sure enough, so the model of words cannot know it:
 
 print(sorted({label for ad in y[few] for label in ad} - set(words.values())))
 
 # %%
 # Targets and expectations
 # ------------------------
-# A row is a labelled word, a column is a field. On the left you see what is asked for, on the right
-# what a model expects: the mean of its probabilities wherever the word stands. The first picture is
-# of a model that learns from the ten labelled advertisements alone (``target_weight=0``). It agrees
-# with most words, but is less sure.
+# A row is a labelled word, and a column is a field. On the left you see what is asked for. On the
+# right you see what a model expects: the mean of its probabilities over all tokens with the word.
+# The first picture is of a model that learns from the ten labelled advertisements alone
+# (``target_weight=0``). It agrees with most words, but is less sure.
 
 mixed = y[few] + [None] * 200
 deaf = GECRF(words, target_weight=0).fit(X[:210], mixed)
@@ -91,7 +92,7 @@ TargetDisplay.from_estimator(deaf, X[unlabelled])
 plt.show()
 
 # %%
-# The model of words has learned what it was told. That does not make it true.
+# The model of words has learned what it was told. This does not mean that what it was told is true.
 
 TargetDisplay.from_estimator(model, X[unlabelled])
 plt.show()
@@ -99,11 +100,12 @@ plt.show()
 # %%
 # The report
 # ----------
-# The same as numbers: where words stand, what was asked for (``target``), what the model of words
-# expects (``expected``), and what the model of ten advertisements expects (``before``). The words
-# that the latter doubts most come first. Look at these. "welcome" is no restriction in "welcome
-# home": it should get another label, probabilities, or counts from some annotated tokens. "photos"
-# is right; there the ten advertisements are too few.
+# The report shows the same as numbers. It says where words stand, what was asked for (``target``),
+# what the model of words expects (``expected``), and what the model of ten advertisements expects
+# (``before``). The first rows are the words that the model of ten advertisements doubts most. Look
+# at these. "welcome" is no restriction in "welcome home". It should get another label,
+# probabilities, or counts from some annotated tokens. "photos" is right: there the ten
+# advertisements are too few.
 
 report = target_report(model, X[unlabelled], before=deaf)
 columns = ["feature", "label", "tokens", "sequences", "target", "expected", "before"]
@@ -112,9 +114,9 @@ report.sort_values("before")[columns].head(8).round(2)
 # %%
 # Words and labels
 # ----------------
-# The model may learn from the ten labelled advertisements, too. They have labels of 500 tokens, so
-# they alone make a better model than the words. Both together are better still. These words come
-# from the same ten advertisements; words that somebody knew before add more, see the guide.
+# The model can learn from the ten labelled advertisements, too. They have labels of 500 tokens, so
+# they alone make a better model than the words. Both together are better still. Here the words come
+# from the same ten advertisements. Words that somebody knew before add more, as the guide shows.
 
 both = GECRF(words).fit(X[:210], mixed)
 scores = {

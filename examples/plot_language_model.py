@@ -3,10 +3,10 @@
 A log-linear language model
 ===========================
 
-A language model predicts the next word of a text. The picture compares three models: lower bars are
-better. A trigram model counts what followed the last two words. A log-linear model with more
-features, among them the names in the text so far, predicts names and pronouns much better. With
-n-grams alone it is no better than the trigram model.
+A language model predicts the next word of a text. The picture compares the perplexity of three
+models. Lower bars are better. A trigram model counts what followed the last two words. A log-linear
+model with more features, among them the names in the text so far, predicts names and pronouns much
+better. With n-grams alone the log-linear model is no better than the trigram model.
 
 The text is made up here: short stories about a person, who is named first and then called "he" or
 "she". The features are those of M. Collins's lecture notes "Log-linear models". The guide has a
@@ -23,8 +23,8 @@ from sklearn_struct import LogLinearClassifier, ProductFeatures
 # %%
 # Stories
 # -------
-# The pronoun depends on the name several words before, which a trigram cannot see; verbs end alike
-# in the past.
+# The pronoun depends on the name several words before, which a trigram cannot see. The past tense
+# of verbs always ends alike.
 
 WOMEN = ["Ada", "Grace", "Emmy", "Sofia"]
 MEN = ["Alan", "Kurt", "Emil", "Otto"]
@@ -74,8 +74,12 @@ print(f"{len(y)} words to learn from, {len(set(y))} different ones")
 # %%
 # An interpolated trigram
 # -----------------------
-# q(w | u, v) = a q(w | u, v) + b q(w | v) + c q(w) + d / V of relative frequencies, with the
-# weights that are best on held-out stories, by expectation maximisation.
+# The probability of a word w after the words u and v is a mean of relative frequencies:
+#
+# ``a q(w | u, v) + b q(w | v) + c q(w) + d / V``
+#
+# The weights a to d are the best ones on held-out stories. They are found by expectation
+# maximisation.
 
 ORDERS = (0, 1, 2)
 counts = [Counter((tuple(x[len(x) - n :]), word) for x, word in zip(X, y)) for n in ORDERS]

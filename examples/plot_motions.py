@@ -34,9 +34,10 @@ print(recordings.shape)
 # Two classifiers
 # ---------------
 # The mean, the deviation and the extremes of each channel do not tell the order of the strokes. A
-# logistic regression of these numbers is no better than chance, which is 0.25. A hidden state
-# sees one moment, its values and their squares. With "left-to-right" the seven states of a class
-# can follow each other in one order only: four pauses and three strokes.
+# logistic regression of these numbers is no better than chance, which is 0.25. The second
+# classifier has hidden states. Each of them sees one moment: its values and their squares. With
+# "left-to-right" the seven states of a class can follow each other in one order only: four pauses
+# and three strokes.
 
 summaries = np.hstack([f(recordings, axis=1) for f in (np.mean, np.std, np.min, np.max)])
 flat = make_pipeline(StandardScaler(), LogisticRegression()).fit(summaries[train], y[train])
@@ -50,9 +51,9 @@ print(f"hidden states  {hidden.score(X[test], y[test]):.3f}")
 # %%
 # Which states a recording goes through
 # -------------------------------------
-# One test recording of each kind, the first that is classified rightly. The lines are the three
-# channels with strokes. The strip below has a colour for each state. Training asks that the states
-# tell the kinds apart, so a state need not be a stroke.
+# You see one test recording of each kind, the first one that is classified rightly. The lines are
+# the three channels with strokes. The strip below has a colour for each state. Training only asks
+# that the states tell the kinds apart, so a state need not be a stroke.
 
 predicted = hidden.predict(X[test])
 figure, axes = plt.subplots(

@@ -5,7 +5,7 @@ Names that the training data do not have
 
 A chain finds names of people, places and companies. The picture compares three sets of features,
 for names that are in the training sentences and for new names. A new name tells the model nothing
-by itself, so there the neighbouring words and the form of the word decide. At the end `explain
+by itself, so the neighbouring words and the form of the word decide. At the end `explain
 <sklearn_struct.inspection.explain>` lists what decided in one case.
 
 The guide has a page on :doc:`chains <../user_guide/sequences>` and one on
@@ -23,8 +23,8 @@ from sklearn_struct.metrics import extract_spans
 # Data
 # ----
 # Sentences are filled-in patterns. Names are made of syllables. Some patterns are alike, such as
-# "ORG thanked PER" and "PER thanked ORG": there only the form of a name may tell the kind. Half of
-# the names are in no training sentence.
+# "ORG thanked PER" and "PER thanked ORG". In these, only the form of a name may tell its kind. Half
+# of the names are in no training sentence.
 
 rng = np.random.default_rng(0)
 PATTERNS = (
@@ -126,9 +126,9 @@ plt.show()
 # %%
 # One decision
 # ------------
-# "Kimville" is no name in the data. Why is it a place and no person? `explain` takes both
-# labellings and lists how much each feature speaks for the first one. Terms below 0.1 are left out.
-# The ending decides.
+# "Kimville" is no name in the data. Why does the model predict a place and not a person? `explain`
+# takes both labellings and lists how much each feature speaks for the first one. Terms below 0.1
+# are left out. The ending decides.
 
 title = "+ form of the word"
 tokens = describe(["Kimville", "thanked", names["ORG"][0], "."], SETS[title])

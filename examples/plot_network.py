@@ -3,9 +3,9 @@
 Neighbours in a network help each other
 ========================================
 
-Each node of a network has a group and two noisy measurements. The picture shows the groups that are
-predicted: a classifier of single nodes makes mistakes all over the network, and a model with edges
-corrects many of them from the neighbours. Red rims mark mistakes.
+Each node of a network has a group and two noisy measurements. The picture shows the predicted
+groups, with red rims around mistakes. A classifier of single nodes makes mistakes all over the
+network. A model with edges uses the neighbours, and corrects many of these mistakes.
 
 The model is a `GraphCRF <sklearn_struct.GraphCRF>` with belief propagation. The guide has a page on
 :doc:`graphs <../user_guide/graphs>`.
@@ -20,9 +20,9 @@ from sklearn_struct.inspection import GraphDisplay
 # %%
 # Data
 # ----
-# A network is 60 stations at random places. Stations that are near to each other have an edge. Each
-# network is split into three regions, and the region of a station is its label. A region shifts the
-# two measurements a little; the noise is larger than the shift.
+# A network is 60 stations at random places. Two stations that are near to each other have an edge.
+# Each network is split into three regions, and the region of a station is its label. A region
+# shifts the two measurements a little. The noise is larger than the shift.
 
 rng = np.random.default_rng(0)
 SHIFTS = np.array([[1.0, 0.0], [-0.5, 0.9], [-0.5, -0.9]])
@@ -61,15 +61,15 @@ for title, (model, graphs) in models.items():
     print(f"{title:14} {model.score(graphs[test], y[test]):.3f} of the nodes are right")
 
 # %%
-# Edges have learned that neighbours are mostly of the same region: the table has its largest
-# weights on the diagonal.
+# The model has learned that neighbours are mostly of the same region: the table of edge weights has
+# its largest weights on the diagonal.
 
 print(models["with edges"][0].transition_.round(2))
 
 # %%
 # One network
 # -----------
-# A network that was not used in training.
+# The pictures show a network that was not used in training.
 
 chosen = 30
 figure, axes = plt.subplots(1, 2, figsize=(11, 4.6), layout="constrained")

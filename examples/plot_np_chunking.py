@@ -3,15 +3,16 @@
 Five ways to learn the same chain
 =================================
 
-Noun phrases in made-up sentences: which words belong to one, and where does the next one begin? The
-picture shows how well five models find them. A model that learns the probability of a whole
-labelling (CRF) is best. A hidden Markov model (HMM), which counts, is last: it cannot use features
-of neighbouring words.
+The task is to find noun phrases in made-up sentences: which words belong to one, and where does the
+next one begin? The picture shows how well five models find them. A model that learns the
+probability of a whole labelling (CRF) is best. A hidden Markov model (HMM), which counts, is last,
+because it cannot use features of neighbouring words.
 
-Three others are in between. A maximum-entropy Markov model (MEMM) learns each label given the one
-before, pseudolikelihood each label given both neighbours. M-estimation compares the data with what
-an HMM expects. The guide has pages on :doc:`chains <../user_guide/sequences>`, :doc:`hidden Markov
-models <../user_guide/hmm>` and :doc:`M-estimation <../user_guide/m_estimation>`.
+Three others are in between. A maximum-entropy Markov model (MEMM) learns each label given the label
+before. Pseudolikelihood learns each label given both neighbouring labels. M-estimation compares the
+data with what an HMM expects. The guide has pages on :doc:`chains <../user_guide/sequences>`,
+:doc:`hidden Markov models <../user_guide/hmm>` and :doc:`M-estimation
+<../user_guide/m_estimation>`.
 """
 
 import time
@@ -33,9 +34,10 @@ from sklearn_struct.metrics import span_f1_score
 # %%
 # Data
 # ----
-# Sentences are drawn from patterns of tags, with brackets around noun phrases. They have what makes
-# the task hard in newspapers: "rising" is part of a phrase or a verb, "and" joins two words of one
-# phrase or two phrases, and where two phrases meet only the words tell where the second one begins.
+# Sentences are drawn from patterns of tags, with brackets around noun phrases. The task is hard for
+# the same reasons as in newspapers. "rising" is part of a phrase or a verb. "and" joins two words
+# of one phrase, or two phrases. Where two phrases meet, only the words tell where the second one
+# begins.
 
 PHRASES = [
     *(
@@ -156,10 +158,10 @@ pd.DataFrame(
 # %%
 # Features
 # --------
-# A hidden Markov model has two features a token, its word and its tag. The other models see
-# neighbours: the templates "sha-pereira" take words and tags up to two tokens away, and pairs and
-# triples of them. M-estimation computes them itself, since it must know how often its base, a
-# hidden Markov model, expects each.
+# A hidden Markov model has two features for each token, its word and its tag. The other models see
+# neighbours, too: the templates "sha-pereira" take words and tags up to two tokens away, and pairs
+# and triples of them. M-estimation makes these features itself, because it must know how often its
+# base, a hidden Markov model, expects each of them.
 
 templates = FeatureTemplates("sha-pereira").fit(X_train)
 rows = {"train": (X_train, y_train), "tune": (X_tune, y_tune), "test": (X_test, y_test)}
@@ -168,8 +170,8 @@ encoded = {part: (templates.transform(X_part), y_part) for part, (X_part, y_part
 # %%
 # Training
 # --------
-# Each has its C chosen on held-out sentences. Seconds are those of one fit; a fit with little data
-# comes first, so that compiling does not count.
+# For each model ``C`` is chosen on held-out sentences. The seconds are those of one fit. A fit with
+# little data comes first, so the time for compiling does not count.
 
 
 def m_estimated(C):
@@ -203,9 +205,9 @@ best.round(3)
 
 # %%
 # M-estimation has the features of the CRF, but is a joint model like the HMM. So the step from the
-# HMM to it shows what the features are worth, and the step from it to the CRF what conditional
-# training is worth. It needs no inference. That saves the more time, the more labels and sentences
-# there are; here no fit takes long.
+# HMM to M-estimation shows what the features are worth. The step from M-estimation to the CRF shows
+# what conditional training is worth. M-estimation needs no inference in training. The more labels
+# and sentences there are, the more time this saves. Here no fit takes long.
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.5), width_ratios=(1, 2))
 left.plot(best["test F1"], best.index, "o")
@@ -224,5 +226,5 @@ plt.show()
 
 # %%
 # The C of M-estimation multiplies a mean of losses, not a sum, so good values differ from those of
-# the other models. Its range is narrow: choose it on held-out data. With ``memory`` the
-# expectations are computed once, since they do not depend on C.
+# the other models. The range of good values is narrow: choose C on held-out data. With ``memory``
+# the expectations are computed once, because they do not depend on C.

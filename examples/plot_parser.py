@@ -5,10 +5,11 @@ A parser that finds hidden states
 
 The picture shows one sentence as two parsers read it. *See the doctors near the gardens with the
 book*: the doctors are near the gardens, and one sees with the book. Phrases and parts of speech do
-not tell the two apart, so the first grammar gets it wrong. The second one has learned hidden states
-of its symbols, such as singular and plural, people and things, and gets it right.
+not tell which verb or noun these words belong to, so the first grammar gets it wrong. The second
+grammar has learned hidden states of its symbols, such as singular and plural, or people and things.
+It gets the sentence right.
 
-The trees are made up by a grammar that does not show its states. The guide has a page on
+The trees are made up by a grammar whose states the parsers do not see. The guide has a page on
 :doc:`trees <../user_guide/trees>`.
 """
 
@@ -62,8 +63,8 @@ print(bracket_report(y_test, hidden.predict(X_test)))
 # %%
 # Pictures of parses
 # ------------------
-# Shades are posterior probabilities. The grammar without states puts "near long gardens" beside the
-# verb, and is not sure of it.
+# Shades are the probabilities of phrases, given the sentence. The grammar without states puts "near
+# long gardens" beside the verb, and is not sure of it.
 
 sentence = [
     "some",
@@ -87,20 +88,22 @@ plt.show()
 # %%
 # What the states stand for
 # -------------------------
-# The most probable words of each state of a noun. Nobody has told the parser of singular and
-# plural, of people and things, or of times.
+# The table has the most probable words of each state of a noun. Nobody has told the parser about
+# singular and plural, people and things, or times.
 
 latent_states(hidden, "N", n=6).groupby("state")["item"].agg(" ".join).to_frame("nouns")
 
 # %%
-# And of verbs: with a subject in the singular or the plural, alone or with objects.
+# The states of verbs: with a subject in the singular or the plural, without objects or with
+# objects.
 
 display = LatentStateDisplay.from_estimator(hidden, "V", n=3)
 
 # %%
 # How many states?
 # ----------------
-# A grid search, as for any estimator. With ``memory`` it would encode the trees of each split once.
+# Choose the number of states by a grid search, as for any estimator. With ``memory`` the search
+# would encode the trees of each split only once.
 
 search = GridSearchCV(
     EMLPCFG(random_state=0), {"n_states": [1, 4, 16]}, cv=KFold(3), refit=False

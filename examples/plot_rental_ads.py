@@ -4,12 +4,12 @@ Fields of advertisements
 ========================
 
 An advertisement for an apartment is a row of fields: size, rent, address and so on. Nothing
-separates them reliably. The picture shows how probable each field is at each token of one
-advertisement, by a chain.
+separates them reliably. The picture shows one advertisement: how probable each field is at each
+token, as a chain model predicts it.
 
-A linear-chain CRF learns which labels follow each other and chooses the labels of an advertisement
-together: the number behind a ``$`` belongs to the rent, and so does the ``per month`` that follows
-it. A classifier of single tokens sees the same features and chooses each label alone; it finds
+A linear-chain CRF learns which labels follow each other, and chooses the labels of an advertisement
+together. The number behind a ``$`` belongs to the rent, and so does the ``per month`` that follows
+it. A classifier of single tokens sees the same features, but chooses each label alone. It finds
 fewer fields. The guide has a page on :doc:`chains <../user_guide/sequences>`.
 """
 
@@ -22,9 +22,9 @@ from sklearn_struct.metrics import extract_spans, span_classification_report, sp
 # %%
 # Data
 # ----
-# The advertisements come from a generator that is part of the package. A label is ``B-`` and a
-# field on the first token of that field, ``I-`` and the field on its other tokens, ``O`` outside of
-# all fields.
+# The advertisements come from a generator that is part of the package. The first token of a field
+# has the label ``B-`` and the name of the field. Its other tokens have ``I-`` and the name. Tokens
+# outside of all fields have ``O``.
 
 ads, labels = make_rental_ads(300, random_state=0)
 train = slice(0, 200)
@@ -35,8 +35,8 @@ print(" ".join(labels[0][:12]))
 # %%
 # Features
 # --------
-# A token is described by a dict. A string value makes an indicator of its own (``word:rent``), a
-# number counts as it is.
+# A token is described by a dict. A string value becomes a feature of its own, such as
+# ``word:rent``. A number is used as it is.
 
 
 def shape(word):
@@ -72,8 +72,8 @@ print(X_train)
 # %%
 # Two models on the same features
 # -------------------------------
-# ``X_train.tokens`` is an ordinary sparse matrix with a row for each token, so the classifier of
-# single tokens can be scikit-learn's logistic regression. Both have the same penalty.
+# ``X_train.tokens`` is an ordinary sparse matrix with a row for each token. So the classifier of
+# single tokens can be scikit-learn's logistic regression. Both models have the same penalty.
 
 crf = LinearChainCRF(C=1.0).fit(X_train, labels[train])
 crf_labels = crf.predict(X_test)
@@ -86,7 +86,8 @@ print(f"span F1, single tokens: {span_f1_score(labels[test], classifier_labels):
 print(f"span F1, chain:         {span_f1_score(labels[test], crf_labels):.3f}")
 
 # %%
-# A span counts as right if its field, its first and its last token are. By field:
+# A span counts as right if its field, its first token and its last token are right. The report has
+# a row for each field:
 
 print(span_classification_report(labels[test], crf_labels))
 
@@ -110,13 +111,13 @@ for token, label, sure, true_label in zip(tokens, guess, confidence, truth):
     )
 
 # %%
-# The same as fields:
+# The same prediction as a list of fields:
 
 for field, start, stop in extract_spans(guess):
     print(f"{field:<14}{' '.join(tokens[start:stop]):<58}{min(confidence[start:stop]):.2f}")
 
 # %%
-# A picture of the probabilities. Those of ``B-`` and ``I-`` of a field are added up.
+# The picture shows the probabilities of fields. Those of ``B-`` and ``I-`` of a field are added up.
 
 
 def plot_fields(tokens, proba, classes):

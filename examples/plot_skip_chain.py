@@ -4,9 +4,9 @@ Skip chains: names that come up again
 =====================================
 
 Announcements say once who speaks and where: "Speaker : Green", "Place : Hill". Later they mention
-these names without such help. The first picture shows the share of names that are labelled rightly.
-At later mentions a chain can only guess, since it forgets what it has read a few words ago. A
-skip-chain CRF has edges between equal names, and gets them right.
+these names without such words. The first picture shows the share of names that are labelled
+rightly. At later mentions a chain can only guess, because it forgets what it has read a few words
+ago. A skip-chain CRF has edges between equal names, and gets them right.
 
 The model is by C. Sutton and A. McCallum (ICML workshop on statistical relational learning, 2004).
 The announcements are made up by a few lines of code. The guide has a page on
@@ -22,8 +22,8 @@ from sklearn_struct.inspection import GraphDisplay
 # %%
 # Data
 # ----
-# Names are drawn from a list, and any of them may be a person or a place. The two lines that tell
-# which is which come in either order. The later mentions have the same words around both.
+# Names are drawn from a list, and any of them may be a person or a place. Two lines tell which is
+# which, in either order. At the later mentions, persons and places have the same words around them.
 
 rng = np.random.default_rng(0)
 NAMES = [
@@ -67,8 +67,9 @@ print(" ".join(documents[0]))
 # %%
 # Models
 # ------
-# ``key`` is a function of a token. Tokens with the same key get an edge, those with None get none.
-# Here the key is the word, if it has a capital. All other parameters are those of a chain.
+# ``key`` is a function of a token. Tokens with the same key get an edge. Tokens with the key None
+# get none. Here the key is the word, if it has a capital. All other parameters are those of a
+# chain.
 
 
 def name(token):
@@ -87,8 +88,8 @@ print(skip.converged_, skip.inference_report_["n_calls"])
 #
 # Where it helps
 # --------------
-# At the first mention both models are right. At later mentions the chain guesses, and the dotted
-# line is the share of a guess.
+# At the first mention both models are right. At later mentions the chain guesses. The dotted line
+# is the share of names that a guess gets right.
 
 
 def share_right(model, first):
@@ -119,8 +120,8 @@ plt.show()
 # %%
 # One document
 # ------------
-# The words stand on a line, speakers above it and places below. Lines between names are skip edges.
-# Red rims mark what the chain gets wrong.
+# The words stand on a line, with speakers above it and places below. Lines between names are skip
+# edges. Red rims mark the mistakes of the chain.
 
 wrong = [
     np.sum(np.array(labels) != truth) for labels, truth in zip(chain.predict(X[test]), y[test])

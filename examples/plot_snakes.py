@@ -3,10 +3,10 @@
 Snakes: labels of grids
 =======================
 
-A picture is a grid of coloured cells with a snake in it. The cells of the snake are to be numbered
-from tail to head, and the colour of a cell says where the next one is. You see three models of the
-same grid, with red rims around wrong cells. A model of single cells finds the snake, but cannot
-number it. A graph with edges numbers all cells rightly, once its edges see the colours.
+A picture is a grid of coloured cells with a snake in it. The model has to number the cells of the
+snake from tail to head. The colour of a cell says where the next cell is. You see the predictions
+of three models for the same grid, with red rims around wrong cells. A model of single cells finds
+the snake, but cannot number it. A graph whose edges see the colours numbers all cells rightly.
 
 The data are made up by the rule of S. Nowozin et al., "Decision tree fields", ICCV 2011. The guide
 has a page on :doc:`graphs <../user_guide/graphs>`.
@@ -22,9 +22,9 @@ from sklearn_struct.inspection import GraphDisplay, explain
 # %%
 # Data
 # ----
-# A graph is a tuple of nodes, edges and features of edges. Nodes are the cells, row by row. Their
-# features are the colours of the 3 by 3 cells around them. Edges join neighbours. In this form of
-# the data an edge has one feature: whether it leads to the right or down.
+# A graph is a tuple of nodes, edges and features of edges. Nodes are the cells, row by row. The
+# features of a cell are the colours of the 3 by 3 cells around it. Edges join neighbours. In this
+# form of the data an edge has one feature: whether it leads to the right or down.
 
 X, y, shapes = make_snakes(300, return_shapes=True, random_state=0)
 train = slice(0, 200)
@@ -35,7 +35,7 @@ print(np.reshape(y[0], shapes[0]))
 # %%
 # Cells alone
 # -----------
-# Without edges the model is a logistic regression of cells. It finds the background, and has to
+# Without edges the model is a logistic regression of cells. It finds the background, but it has to
 # guess where in the snake a cell is.
 
 options = {"C": 1.0, "tol": 1e-2, "max_iter": 200}
@@ -47,18 +47,18 @@ print(f"background: {np.mean(np.concatenate(y[test]) == 0):.3f}")
 # %%
 # Neighbours
 # ----------
-# With edges the labels of neighbours count. Each direction has a table of weights of its own. The
-# grids have many cycles, so inference is belief propagation, an approximation. ``converged_`` says
-# whether its messages have settled.
+# With edges the labels of neighbours count. Each direction has its own table of weights. The grids
+# have many cycles, so inference is belief propagation, which is an approximation. ``converged_``
+# says whether its messages have settled.
 
 directions = GraphCRF(inference="bp", inference_tol=1e-4, **options).fit(X[train], y[train])
 print(f"cells that are right: {directions.score(X[test], y[test]):.3f}")
 print(directions.converged_, directions.inference_report_)
 
 # %%
-# A table says which numbers stand side by side. It does not know the colours, so it cannot say
-# which cell leads into which. In the other form of the data the features of an edge are the colours
-# around both of its ends, for each direction.
+# Such a table says which numbers stand side by side. It does not know the colours, so it cannot say
+# which cell leads into which. In the other form of the data, the features of an edge are the
+# colours around both of its ends, for each direction.
 
 X_ends, _ = make_snakes(300, edge_features="ends", random_state=0)
 ends = GraphCRF(inference="bp", inference_tol=1e-4, **options).fit(X_ends[train], y[train])
@@ -67,8 +67,8 @@ print(f"cells that are right: {ends.score(X_ends[test], y[test]):.3f}")
 # %%
 # Pictures
 # --------
-# `GraphDisplay` draws a graph with labels. Red rims mark cells that are wrong. The picture is one
-# where the last model gains most.
+# `GraphDisplay` draws a graph with labels. Red rims mark wrong cells. The grid is the one where the
+# last model gains most over the second one.
 
 
 def mistakes(model, graphs):
@@ -93,7 +93,7 @@ plt.show()
 # Why this labelling?
 # -------------------
 # The score of a labelling is a sum over nodes and edges. `explain` compares the true labels with
-# the prediction of the second model: the edges, which know the colours, make the difference.
+# the prediction of the second model. The difference comes from the edges, which know the colours.
 
 rival = directions.predict(X[chosen : chosen + 1])[0]
 terms = explain(ends, X_ends[chosen], y[chosen], rival=rival)

@@ -4,7 +4,7 @@ How fast are the solvers?
 =========================
 
 All solvers here minimise the same convex function, so in the end they find the same model. The
-picture shows how far each is above the minimum after how many seconds. The lower a curve, the
+picture shows how far each solver is above the minimum, against seconds. The lower a curve, the
 better. The times are measured on the machine that built this page.
 
 The guide has a page on :doc:`speed <../user_guide/speed>`, which says how to choose a solver.
@@ -23,7 +23,7 @@ from sklearn_struct.datasets import make_rental_ads
 # %%
 # Data
 # ----
-# 250 advertisements. The features of a token are its word, and two words to either side.
+# There are 250 advertisements. The features of a token are its word, and two words on either side.
 
 ads, y = make_rental_ads(250, random_state=0)
 
@@ -40,8 +40,8 @@ print(X)
 # %%
 # The function
 # ------------
-# The negative log-likelihood times C, and half the sum of the squared weights. Intercepts have no
-# penalty.
+# The objective is C times the negative log-likelihood, plus half the sum of the squared weights.
+# Intercepts have no penalty.
 
 C = 0.3
 
@@ -58,7 +58,8 @@ minimum = objective(LinearChainCRF(C=C, solver="sag", tol=1e-8, random_state=0).
 # The fits
 # --------
 # Each solver is stopped after 1, 2, 4, ... iterations. The first fit of each solver is not counted,
-# since it compiles the solver's code. Early stops warn, as they should; here they are on purpose.
+# because it compiles the code of the solver. A fit that stops early usually warns. Here it stops on
+# purpose, so the warnings are switched off.
 
 warnings.simplefilter("ignore", ConvergenceWarning)
 MOST_ITERATIONS = {"lbfgs": 128, "newton-cg": 8, "sag": 32, "sgd": 16}

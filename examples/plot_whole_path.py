@@ -3,10 +3,10 @@
 From a data frame to a model in a file
 ======================================
 
-All steps of one piece of work, in the order of a notebook: a table of tokens, features, a grid
-search with a progress bar, pictures of what was learned, an explanation of one prediction, and a
-file that another program can load. The last picture shows one new advertisement: how probable each
-label is at each token, with a frame around the predicted one.
+This example has all steps of a small project, in the order of a notebook. It begins with a table of
+tokens, features, and a grid search with a progress bar. Then it shows what was learned, explains
+one prediction, and writes a file that another program can load. The last picture shows one new
+advertisement: how probable each label is at each token, with a frame around the predicted one.
 
 The guide has pages on :doc:`chains <../user_guide/sequences>`,
 :doc:`explanations <../user_guide/inspection>` and :doc:`files <../user_guide/persistence>`.
@@ -54,7 +54,8 @@ frame.head(8)
 # %%
 # Features
 # --------
-# More columns are more features. What stands beside a token is a shift within its advertisement.
+# Each new column is a feature. The words beside a token are made by shifts within its
+# advertisement.
 
 frame["word"] = frame["word"].str.lower()
 frame["shape"] = (
@@ -72,7 +73,7 @@ print(X_train, X_test)
 # Search
 # ------
 # The search tries penalties of several strengths. Labels are in the BIO scheme, and with
-# ``allowed_transitions`` all predictions obey it. A bar shows how far the search is; it needs
+# ``allowed_transitions`` all predictions obey it. A bar shows how far the search is. It needs
 # scikit-learn 1.9 and the package rich.
 
 model = make_pipeline(SequenceVectorizer(), LinearChainCRF(tol=1e-3, allowed_transitions="BIO"))
@@ -91,7 +92,7 @@ print(span_classification_report(y_test, search.predict(X_test)))
 # %%
 # What was learned
 # ----------------
-# Tables and pictures take the search, a pipeline or the model itself.
+# The functions for tables and pictures take the search, a pipeline or the model itself.
 
 crf = search.best_estimator_[-1]
 TransitionDisplay.from_estimator(search)
@@ -108,8 +109,8 @@ LossCurveDisplay.from_estimator(crf)
 # %%
 # One prediction
 # --------------
-# The probability of each label at each token of an advertisement that was not used in training, and
-# below it the features that speak for the predicted labels.
+# The picture shows the probability of each label at each token of an advertisement that was not
+# used in training. Below it is a table of the features that speak for the predicted labels.
 
 # sphinx_gallery_thumbnail_number = 4
 
@@ -129,8 +130,8 @@ print(explanation.to_frame()["contribution"].sum(), explanation.score)
 # %%
 # A file
 # ------
-# The pipeline with its vocabulary, in a file of numbers and text, without pickle. A damaged file is
-# refused.
+# The pipeline is saved with its vocabulary, in a file of numbers and text, without pickle. A
+# damaged file raises an error.
 
 path = Path(tempfile.mkdtemp()) / "advertisements.safetensors"
 save(search.best_estimator_, path)

@@ -209,7 +209,7 @@ def goals(medians: Medians) -> list[Goal]:
 
 BENCHMARKS = {
     "graph-cora": Benchmark(
-        "Topics of papers that cite each other, 140 of 2,708 labelled",
+        "Topics of papers that cite each other, 140 of 2,708 papers labelled",
         {
             "logistic regression": partial(_contest, by_words),
             "the same, then PageRank": partial(_contest, by_pagerank),

@@ -163,7 +163,7 @@ WAYS: dict[str, Callable[[float, Stopwatch], dict[str, float]]] = {
 }
 BENCHMARKS = {
     "np-selection": Benchmark(
-        "Noun phrases by few features, chosen by M-estimation or by an L1 penalty",
+        "F1 of noun phrases with few features, chosen by M-estimation or by an L1 penalty",
         {},
         no_goals,
         "noun-phrases",

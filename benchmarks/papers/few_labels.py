@@ -279,7 +279,7 @@ BENCHMARKS = {
     "few-labels-citations": _table("citations", "umass_citations", "share"),
     "few-labels-ads": _table("rental ads", "rental ads", "share"),
     "few-labels-cost": Benchmark(
-        "Accuracy by labelled tokens: of sequences, or of features; addresses",
+        "Accuracy by number of labelled tokens, in whole sequences or of features: addresses",
         {},
         no_goals,
         "",

@@ -151,7 +151,7 @@ CHOICES = {
 
 BENCHMARKS = {
     "graph-glyphs": Benchmark(
-        "True pixels of letters of which one pixel in ten is flipped",
+        "Restoring images of letters in which one pixel in ten is flipped",
         {
             "exact": partial(fit_glyphs, {"inference": "exact", "max_iter": 60}),
             "BP": partial(fit_glyphs, {"inference": "bp", "inference_tol": 1e-4}),

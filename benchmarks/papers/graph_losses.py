@@ -177,7 +177,7 @@ def claims(medians: Medians) -> list[Claim]:
 
 BENCHMARKS = {
     "graph-losses": Benchmark(
-        "Losses and inferences on graphs of four corpora",
+        "Losses and inference methods on graphs of four corpora",
         {name: partial(every_corpus, settings) for name, settings in WAYS.items()},
         no_goals,
         claims=claims,

@@ -227,7 +227,7 @@ def column(corpus: str, solver: str) -> str:
 
 BENCHMARKS = {
     "hidden-study": Benchmark(
-        "Hidden states by direct gradient and by EM, from the same random starts",
+        "Hidden states learned by direct gradients and by EM, from the same random starts",
         {},
         no_goals,
         once={

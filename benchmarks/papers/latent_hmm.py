@@ -148,7 +148,7 @@ def em_of_states(n_states: int, watch: Stopwatch) -> dict[str, float]:
 
 BENCHMARKS = {
     "latent-hmm": Benchmark(
-        "Accuracy and time of hidden states of tags: EWT, development set",
+        "Accuracy and time of taggers whose tags have hidden states: EWT, development set",
         {f"SpectralHMM, m={m}": partial(spectral, m) for m in (1, 2, 4, 8, 16)},
         no_goals,
         once={f"EM, m={m}": partial(em_of_states, m) for m in (1, 2, 4, 8)},

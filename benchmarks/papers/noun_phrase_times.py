@@ -164,7 +164,7 @@ BENCHMARKS = {
         papers=(Source(KEY, "figure 1"),),
     ),
     "np-grid": Benchmark(
-        f"Time of M-estimation with {N_SEARCHED} values of C, with a memory and without",
+        f"Time of M-estimation with {N_SEARCHED} values of C, with and without a cache",
         {},
         no_goals,
         TASK,

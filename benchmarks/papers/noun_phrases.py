@@ -192,14 +192,14 @@ BENCHMARKS = {
         papers=(Source(KEY, "table 2"),),
     ),
     "np-learning-curves": _benchmark(
-        "Test F1 and number of sentences, noun phrases",
+        "Test F1 by number of training sentences, noun phrases",
         learning_curve,
         CURVES,
         picture=Picture("training sentences", "test F1", excess=False),
         papers=(Source(KEY, "figure 2"),),
     ),
     "np-accuracy-time": _benchmark(
-        "Held-out F1 and training time, noun phrases",
+        "Held-out F1 by training time, noun phrases",
         accuracy_in_time,
         CURVES,
         picture=Picture("CPU seconds of training", "held-out F1", excess=False),

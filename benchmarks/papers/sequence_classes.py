@@ -226,7 +226,7 @@ def contestants(
 SOURCES = (Source("quattoni-2007", "hidden states"), Source("sutton-2012", "section 5.1.3"))
 BENCHMARKS = {
     "classes-vowels": Benchmark(
-        "Nine speakers told apart by a vowel each",
+        "Nine speakers, recognised by recordings of one vowel",
         contestants(
             vowels,
             partial(hidden_states, OF_VOWELS, by_length),
@@ -237,7 +237,7 @@ BENCHMARKS = {
         papers=SOURCES,
     ),
     "classes-motions": Benchmark(
-        "Generated motions of four classes, ten draws",
+        "Four classes of generated motions, ten data sets",
         contestants(
             motions,
             partial(hidden_states, OF_MOTIONS, list),

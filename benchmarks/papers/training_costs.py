@@ -183,7 +183,7 @@ def claims(medians: Medians) -> list[Claim]:
 
 BENCHMARKS = {
     "training-costs": Benchmark(
-        "Parameters, iterations and seconds of chains by L-BFGS (variance behind the name)",
+        "Parameters, iterations and seconds of chains trained by L-BFGS, with three variances",
         {
             column(name, variance): partial(fit, name, variance)
             for name in ROWS

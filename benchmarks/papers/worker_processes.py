@@ -412,7 +412,7 @@ def goals(medians: Medians) -> list[Goal]:
 
 BENCHMARKS = {
     "training-processes": Benchmark(
-        "Training on two processes: seconds of the critical path; CoNLL-2000 chunking",
+        "Training on two processes, seconds of the slower one: CoNLL-2000 chunking",
         {RIVAL: partial(in_one, RIVAL), "lbfgs": partial(in_one, "lbfgs")}
         | {name: partial(in_processes, way) for name, way in WAYS.items()},
         goals,

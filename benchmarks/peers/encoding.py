@@ -69,7 +69,7 @@ def goals(medians: Medians) -> list[Goal]:
 
 BENCHMARKS = {
     "encoding": Benchmark(
-        "Tokens encoded a second: CoNLL-2000, 19 attributes a token",
+        "Tokens encoded per second: CoNLL-2000, 19 attributes per token",
         {
             name: partial(encode, name)
             for name in (*RATES, "DictVectorizer", "FeatureHasher", "FeatureHasher, strings")

@@ -111,7 +111,7 @@ def goals(medians: Medians) -> list[Goal]:
 
 BENCHMARKS = {
     "graph-peers": Benchmark(
-        f"Belief propagation to 1e-6 on a grid of {SIDE} x {SIDE}, a table an edge",
+        f"Belief propagation to 1e-6 on a grid of {SIDE} x {SIDE}, one table per edge",
         {f"{K} labels": partial(both, K) for K in GOALS},
         goals,
         beside="libDAI",

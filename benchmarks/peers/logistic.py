@@ -82,9 +82,10 @@ def _benchmark(task: str, title: str) -> Benchmark:
 
 BENCHMARKS = {
     "logistic-dense": _benchmark(
-        "letters", "Time of fits, length 1, dense: single letters, 128 pixels, 26 classes"
+        "letters", "Time of fits on single tokens, dense: letters, 128 pixels, 26 classes"
     ),
     "logistic-sparse": _benchmark(
-        "upos", f"Time of fits, length 1, sparse: words of {N_SENTENCES:,} sentences, 17 classes"
+        "upos",
+        f"Time of fits on single tokens, sparse: words of {N_SENTENCES:,} sentences, 17 classes",
     ),
 }

@@ -85,7 +85,7 @@ def faster_than_nltk(medians: Medians) -> list[Goal]:
 
 BENCHMARKS = {
     "parsing-nltk": Benchmark(
-        "Sentences parsed a second under one PCFG: treebank sample, 5 to 25 words",
+        "Sentences parsed per second with the same PCFG: treebank sample, 5 to 25 words",
         {},
         faster_than_nltk,
         once={PLAIN: viterbi, NLTK: nltk_viterbi},

@@ -83,7 +83,7 @@ def goals(medians: Medians) -> list[Goal]:
 
 BENCHMARKS = {
     "few-labels-evaluation": Benchmark(
-        "Time of an evaluation with criteria of labelled features: CoNLL-2000",
+        "Time of an evaluation of the objective with labelled features: CoNLL-2000",
         {
             "likelihood": partial(evaluation, 0, False),
             **{f"{n} criteria": partial(evaluation, n, False) for n in N_CRITERIA},

@@ -89,6 +89,8 @@ def goals(medians: Medians) -> list[Goal]:
 CONTESTANTS = {what: partial(growth, what) for what in GROWTH}
 BENCHMARKS = {
     "growth": Benchmark(
-        "Growth of an evaluation with sequences, length, labels, features", CONTESTANTS, goals
+        "Growth of the time of an evaluation with sequences, length, labels, features",
+        CONTESTANTS,
+        goals,
     )
 }

@@ -163,7 +163,7 @@ def _contestants(
 WORK = (*FITS, *PREDICTIONS, *ENCODERS)
 BENCHMARKS = {
     "stalls": Benchmark(
-        "Longest stall of other threads: CoNLL-2000 chunking",
+        "Longest time that other threads must wait: CoNLL-2000 chunking",
         _contestants(stall, IDLE, *WORK),
         stall_goals,
         "chunking",

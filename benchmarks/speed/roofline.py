@@ -186,7 +186,7 @@ def _benchmark(
 
 BENCHMARKS = {
     "roofline-sparse": _benchmark(
-        "Time of an evaluation and what the machine allows: CoNLL-2000 chunking",
+        "Time of an evaluation beside what the machine allows: CoNLL-2000 chunking",
         roofline,
         "chunking",
     ),

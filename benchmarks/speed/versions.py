@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from versions.sides import Side
 
 NAME = "versions"
-TITLE = "CPU times of cases of training, end-to-end, encoding, parsers and np"
+TITLE = "CPU times of the cases training, end-to-end, encoding, parsers and np"
 BESIDE = "an earlier version: --before FOLDER"
 PAIRS = 9
 HIGHEST_RATIO = 1.03

@@ -43,13 +43,13 @@ class BaseChain(ChainParameters, BaseStructured):
 
     @property
     def edge_features_(self) -> np.ndarray:
-        """Columns of X that condition transitions."""
+        """Columns of X that also score transitions."""
         columns: np.ndarray = self._fitted("_pattern").edge_columns
         return columns
 
     @property
     def transition2_(self) -> np.ndarray:
-        """Weights of three labels in a row (n_labels, n_labels, n_labels), where the order is 2."""
+        """Weights of three labels in a row (n_labels, n_labels, n_labels), if the order is 2."""
         return self._moves(3)
 
     def _inference(self) -> Chain:
@@ -126,14 +126,15 @@ class BaseChain(ChainParameters, BaseStructured):
         X
             As in `fit`.
         allowed : list of lists, default=None
-            For each token of each sequence what may stand there: a label, a list or set of labels,
-            or None for any. None in the place of a sequence's list leaves that sequence free; a
-            two-dimensional X has one entry a row.
+            For each token of each sequence, the labels that it may have: one label, a list or set
+            of labels, or None for all labels. None in the place of a sequence's list leaves this
+            sequence free. A two-dimensional X has one entry per row.
 
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, a list of labels each; for two-dimensional X the labels themselves.
+            dtype object: a list of labels for each sequence. For two-dimensional X, the labels
+            themselves.
 
         Raises
         ------
@@ -145,8 +146,9 @@ class BaseChain(ChainParameters, BaseStructured):
         return self._labels(self._predict_codes(sequences, restrict), sequences)
 
     def predict_proba(self, X: Any, *, allowed: Any = None) -> np.ndarray:
-        """Marginal probability of each label at each token, p(y_t = k | x); after "ap" and "pa" not
-        calibrated.
+        """Marginal probability of each label at each token, p(y_t = k | x).
+
+        After a fit by "ap" or "pa" these are not calibrated.
 
         Parameters
         ----------
@@ -158,8 +160,8 @@ class BaseChain(ChainParameters, BaseStructured):
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, an array (n_tokens, n_labels) each, columns in the order of ``classes_``;
-            for two-dimensional X one array (n, n_labels).
+            dtype object: an array (n_tokens, n_labels) for each sequence, with columns in the order
+            of ``classes_``. For two-dimensional X, one array (n, n_labels).
         """
         sequences = self._read_X(X, reset=False)
         node = self._label_marginals(sequences, self._restriction(sequences, allowed))
@@ -186,7 +188,7 @@ class BaseChain(ChainParameters, BaseStructured):
         """Marginal probability of each label pair at each pair of neighbours, p(y_t = j, y_{t+1} =
         k | x).
 
-        Pairs at any order of the chain.
+        At each order of the chain, the pairs are those of neighbouring tokens.
 
         Parameters
         ----------
@@ -198,7 +200,7 @@ class BaseChain(ChainParameters, BaseStructured):
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, an array (max(n_tokens - 1, 0), n_labels, n_labels) each.
+            dtype object: an array (max(n_tokens - 1, 0), n_labels, n_labels) for each sequence.
         """
         sequences = self._read_X(X, reset=False)
         restrict = self._restriction(sequences, allowed)
@@ -212,13 +214,15 @@ class BaseChain(ChainParameters, BaseStructured):
         X
             As in `fit`.
         n : int, default=5
+            How many labellings of each sequence.
         allowed
             As in `predict`.
 
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, each a list of at most n pairs (list of labels, log p(y | x)), best first.
+            dtype object: for each sequence a list of at most n pairs (list of labels, log p(y |
+            x)), the best first.
         """
         sequences = self._read_X(X, reset=False)
         # of each labelling a score and a way back, of eight bytes each, for each label of each
@@ -265,14 +269,16 @@ class BaseChain(ChainParameters, BaseStructured):
         X
             As in `fit`.
         n_samples : int, default=1
+            How many labellings to draw for each sequence.
         random_state : int, RandomState or None, default=None
+            Seed of random numbers.
         allowed
             As in `predict`.
 
         Returns
         -------
         ndarray of shape (n_sequences,)
-            dtype object, each a list of `n_samples` lists of labels.
+            dtype object: for each sequence a list of `n_samples` lists of labels.
         """
         sequences = self._read_X(X, reset=False)
         restrict = self._restriction(sequences, allowed)
@@ -283,8 +289,8 @@ class BaseChain(ChainParameters, BaseStructured):
         return object_array([list(labels) for labels in zip(*drawn, strict=True)])
 
     def log_proba(self, X: Any, y: Any) -> np.ndarray:
-        """log p(y | x) of each sequence. Where y is partly known, the probability is that of all
-        labellings that it allows.
+        """log p(y | x) of each sequence. If y is partly known, it is the log-probability of all
+        labellings that y allows.
 
         Parameters
         ----------

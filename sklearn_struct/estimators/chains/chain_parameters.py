@@ -51,7 +51,7 @@ class ChainParameters(PenaltyParameters, IterationParameters, RandomParameters, 
         "IOBES" is "BIOES"). A matrix of booleans, in the order of ``classes_``, says which label
         (column) may follow which (row). A dict ``{label: [labels]}`` lists what is *forbidden*
         after each label, such as ``{"O": ["I-PER"]}``. Its key None lists what may not come first;
-        None in a list forbids the end there.
+        None in the list of a label forbids that a sequence ends with this label.
     min_frequency : int, default=1
         Pairs (feature, label) and observed transitions that are seen fewer times get no weight. A
         sequence, or a token, of sample weight 2 counts twice. No effect on a dense X.
@@ -75,17 +75,17 @@ class ChainParameters(PenaltyParameters, IterationParameters, RandomParameters, 
     intercept_ : ndarray of shape (n_labels,)
     edge_coef_ : ndarray or csr_array of shape (n_labels * n_labels, n_edge_features)
         Weights of the edge features; row j * n_labels + k for the transition from j to k. With
-        ``order=2`` there follow n_labels**3 rows, (i * n_labels + j) * n_labels + k of them for the
-        labels i, j, k.
+        ``order=2`` n_labels**3 rows follow. Among these, row (i * n_labels + j) * n_labels + k is
+        for the labels i, j, k in a row.
     edge_features_ : ndarray of int
-        Columns of X that condition transitions.
+        Columns of X that also score transitions.
     n_iter_ : int
         Iterations of `fit`.
     loss_curve_ : list of float
         Objective / C after each iteration of `fit`: sum of losses + penalty / C.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
-        Where X has feature names.
+        Names of the features, if X has them.
     """
 
     order: int = 1
@@ -122,15 +122,15 @@ class InferenceParameters:
         Float type of features, weight tables and potentials. Sums, weights and gradients are always
         float64.
     tol : float, default=1e-4
-        Training stops when no entry of the objective's gradient, divided by C and the total weight,
-        exceeds `tol`. With float32 a gradient has rounding errors, of about 1e-7 times the scores
-        and values of features; a `tol` below these is not reached, and the warning says how large
-        they are.
+        Training stops when no entry of the objective's gradient, divided by C and the total sample
+        weight, exceeds `tol`. With float32 a gradient has rounding errors, of about 1e-7 times the
+        scores and values of features. A smaller `tol` is not reached; a warning then says how large
+        the errors are.
 
     Attributes
     ----------
     vectorizer_ : SequenceVectorizer
-        Where X holds dicts or strings.
+        Encodes dicts and strings; only if X holds such.
     """
 
     constrain_training: bool = False

@@ -95,8 +95,8 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
             KL(q || p) + sum_m weight_m * sum_l max(0, least_m(l) - expected count of l in q)
 
         over all distributions q of labellings, where least_m(l) is target_m(l) * sum_t f_m(t), for
-        the labels that the target names. A target is here a smallest share. q keeps it unless that
-        costs more than the weight, and p is drawn towards q. `entropy_weight` must be 0.
+        the labels that the target names. Here a target is a smallest share, which q keeps unless
+        that costs more than the weight. Training draws p towards q. `entropy_weight` must be 0.
     majority : float, default=0.99
         Probability of the label, where `labeled_features` gives a single label.
     smoothing : float, default=0.01
@@ -119,8 +119,8 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
     n_restarts : int, default=0
         Number of additional random starts. The fit with the lowest objective is kept.
     annealing : iterable of float, default=None
-        Training is first run with these shares of `target_weight` and `entropy_weight`, one after
-        the other, such as ``(0.01, 0.1)``, and then with the whole weights.
+        Shares of `target_weight` and `entropy_weight`, such as ``(0.01, 0.1)``. Training runs with
+        each share, one after the other, and then with the whole weights.
     order : {1, 2}, default=1
         As in `LinearChainCRF`. Order 2 is slow, since training needs second derivatives.
     feature_pairs : {"observed", "all"}, default="observed"
@@ -132,10 +132,10 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
         Give each label an unpenalised weight of its own. In unlabelled text it may make labels
         frequent or rare for no reason. On postal addresses, models without it were better.
     tol : float, default=1e-5
-        Training stops when no entry of the objective's gradient, divided by C and the total weight
-        (in which all unlabelled sequences count), exceeds `tol`. With float32 a gradient has
-        rounding errors, of about 1e-7 times the scores and values of features; a `tol` below these
-        is not reached, and the warning says how large they are.
+        Training stops when no entry of the objective's gradient, divided by C and the total sample
+        weight (in which all unlabelled sequences count), exceeds `tol`. With float32 a gradient has
+        rounding errors, of about 1e-7 times the scores and values of features. A smaller `tol` is
+        not reached; a warning then says how large the errors are.
     random_state : int, RandomState or None, default=None
         For random starts.
 
@@ -144,7 +144,7 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
     targets_ : dict
         For each labelled feature the probabilities of its target.
     n_iter_ : int
-        Iterations of the last run: the one from the best start, after `annealing`.
+        Iterations of the last run of the best start, after `annealing`.
     loss_curve_ : list of float
         Objective / C after each of these iterations.
 
@@ -216,10 +216,12 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
         X : list of sequences, SequenceArray, array-like or sparse matrix of shape (n, n_features)
             As in `LinearChainCRF`, labelled and unlabelled sequences together.
         y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
-            One label a token, None where nothing is known, a set where one of several is right;
-            None in the place of a sequence's labels, or of y, if no label is known.
+            A label for each token, None if nothing is known, or a set if one of several labels is
+            right. If no label of a sequence is known, None may stand for its list; if no label is
+            known at all, None for y.
         sample_weight : array-like of shape (n_sequences,), default=None
-            Weight of each sequence: of its loss, or of its tokens in what is expected.
+            Weight of each sequence. It multiplies the loss of a labelled sequence, and the tokens
+            of an unlabelled one in the expected distributions.
         init : fitted estimator of the same family, default=None
             Start from its weights, matched by label and by feature name (by position where there
             are no names).
@@ -232,8 +234,8 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
         ------
         LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError, \
         ForbiddenLabelError
-            With the place or the labelled feature; ValueError for a feature that X has not, or
-            probabilities that do not sum to one. The estimator is then as it was before.
+            With the place or the labelled feature; ValueError for a feature that X does not have,
+            or probabilities that do not sum to one. The estimator is then as it was before.
         """
         super().fit(X, y, sample_weight, init=init)
         return self

@@ -52,15 +52,15 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         C * sum_i weight_i * -log p(y_i | x_i) + (1 - l1_ratio) / 2 * ||w||_2**2 + l1_ratio *
         ||w||_1
 
-    over all weights w but the intercept. For sequences of length 1 this is multinomial logistic
-    regression.
+    where weight_i is the sample weight of sequence i, and w has all weights but the intercept. For
+    sequences of length 1 this is multinomial logistic regression.
 
     ``loss="pointwise"`` maximises the marginal probabilities of single labels instead of the
     probability of the whole labelling. The loss -log p(y_i | x_i) becomes
 
         sum_t weight_it * -log p(y_it | x_i)
 
-    Each token may have a weight of its own; see :doc:`/user_guide/weights`.
+    Here each token may have a weight of its own, weight_it; see :doc:`/user_guide/weights`.
 
     Labels may be missing: write None for an unknown label, or a set if one of several labels is
     right. The loss is then minus the log-probability of all labellings that y allows [6]_. It is
@@ -77,8 +77,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     ----------
     C : float, default=1.0
         Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)).
-        ``np.inf``: no penalty. For "pa" and "pa-ii" their aggressiveness, the C of [3]_, for "arow"
-        1 / r of [7]_; without effect for "ap".
+        ``np.inf`` for no penalty. For "pa" and "pa-ii" C is the aggressiveness, the C of [3]_. For
+        "arow" it is 1 / r of [7]_. It has no effect on "ap".
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", "sgd", \
             "ap", "pa", "pa-ii", "arow", "frank-wolfe"}, default="auto"
         Solvers of the objective:
@@ -111,17 +111,18 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         "ap", "pa" and "pa-ii" average the weights over all steps.
     loss : {"log_likelihood", "pointwise", "softmax_margin", "hinge"}, default="log_likelihood"
         What `fit` minimises for each sequence. "log_likelihood": minus the log-probability of the
-        labelling. "pointwise": minus the sum of the log-probabilities of its labels [5]_. It takes
-        weights of tokens and labels, is not convex, costs three to four times as much, and is not
-        for "newton-cg", "trust-ncg", "ap" and "pa". "softmax_margin": minus the log-probability,
-        where `cost` is added to the scores of wrong labels [8]_. "hinge": the structured support
-        vector machine [9]_. The score of the labelling should be ahead of every other one by the
-        cost of that one; the loss is what the worst one lacks. Its probabilities are not
-        calibrated. It is for "frank-wolfe" and "sgd".
+        labelling. "pointwise": minus the sum of the log-probabilities of its labels [5]_. This loss
+        takes weights of tokens and labels. It is not convex, and costs three to four times as much
+        time. The solvers "newton-cg", "trust-ncg", "ap" and "pa" cannot minimise it.
+        "softmax_margin": minus the log-probability, where `cost` is added to the scores of wrong
+        labels [8]_. "hinge": the loss of the structured support vector machine [9]_. The score of
+        the labelling should exceed that of each other labelling by the cost of the latter. The loss
+        is the largest amount by which this fails. Its probabilities are not calibrated. The solvers
+        "frank-wolfe" and "sgd" minimise it.
     class_weight : dict of {label: weight}, "balanced" or None, default=None
         Weights of labels, which multiply those of tokens. A label that is not in the dict has
         weight 1. "balanced" gives all labels the same sum of weights. For ``loss="pointwise"``, or
-        a two-dimensional X. Probabilities are then those of weighted data.
+        a two-dimensional X. The probabilities are then those of the weighted data.
     cost : array-like of shape (n_labels, n_labels), default=None
         For ``loss="softmax_margin"`` and "hinge": the cost of predicting a label (column) where
         another one (row) is right, in the order of ``classes_``, with zeros on the diagonal. None:
@@ -139,13 +140,13 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         number of passes over the data; 10 are often enough.
     tol : float, default=1e-4
         When a solver stops. Batch solvers and "sag": when no entry of the objective's gradient,
-        divided by C and the total weight, exceeds `tol`. "sgd": when a pass improves the objective
-        by less than this share. "ap", "pa" and "pa-ii": when a pass improves `loss_curve_` by less
-        than this share of its first entry, or when nothing is left to learn. "arow": when the mean
-        loss of a pass is at most `tol`. "frank-wolfe": when the duality gap is at most `tol` times
-        the objective. With float32 a gradient has rounding errors, of about 1e-7
-        times the scores and values of features. A smaller `tol` is not reached; a warning then says
-        how large the errors are.
+        divided by C and the total sample weight, exceeds `tol`. "sgd": when a pass improves the
+        objective by less than this share. "ap", "pa" and "pa-ii": when a pass improves
+        `loss_curve_` by less than this share of its first entry, or when nothing is left to learn.
+        "arow": when the mean loss of a pass is at most `tol`. "frank-wolfe": when the duality gap
+        is at most `tol` times the objective. With float32 a gradient has rounding errors, of about
+        1e-7 times the scores and values of features. A smaller `tol` is not reached; a warning then
+        says how large the errors are.
     random_state : int, RandomState or None, default=None
         The order in which "sag", "sgd", "ap", "pa", "pa-ii" and "arow" visit the sequences. With
         "auto" None means 0.
@@ -154,8 +155,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
     ----------
     loss_curve_ : list of float
         Objective / C after each iteration of `fit`: sum of losses + penalty / C, in CRFsuite's
-        units. For "ap" the sequences labelled wrong in each pass, for "pa", "pa-ii" and "arow"
-        their sum of losses, each before its step.
+        units. For "ap" the number of sequences that were labelled wrong in each pass. For "pa",
+        "pa-ii" and "arow" the sum of their losses in each pass, each loss measured before its step.
     gap_ : float
         Of solver "frank-wolfe": how far the last entry of `loss_curve_` is above the lowest
         objective / C, at most.
@@ -164,11 +165,11 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
 
     See Also
     --------
-    SequenceVectorizer : dicts or strings to a SequenceArray, once for many fits.
-    FeatureTemplates : columns and templates to a SequenceArray.
+    SequenceVectorizer : Encodes dicts or strings as a SequenceArray, once for many fits.
+    FeatureTemplates : Encodes columns as a SequenceArray, by templates.
     GECRF : Learns from labelled features and unlabelled text, too.
     LatentChainCRF : Labels have hidden states.
-    GraphCRF : Graphs in the place of chains.
+    GraphCRF : A CRF for graphs instead of chains.
     sklearn_struct.inspection.explain : Why a labelling has its score.
     sklearn_struct.metrics.span_f1_score : Scores spans instead of single labels.
 

@@ -27,7 +27,7 @@ LOSS = Conditionals(right=False)
 class MEMM(BaseOnlineChain):
     """Maximum-entropy Markov model: a chain that is normalised label by label, from left to right.
 
-    p(y | x) = prod_t p(y_t | y_{t-1}, x), each factor a logistic regression on the features of
+    p(y | x) = prod_t p(y_t | y_{t-1}, x). Each factor is a logistic regression on the features of
     `LinearChainCRF`,
 
         p(k | j, x_t) = exp(coef[k] . x_t + intercept[k] + transition[j, k]) / sum over k' of the
@@ -48,16 +48,17 @@ class MEMM(BaseOnlineChain):
     ----------
     decoder : {"viterbi", "beam", "greedy"}, default="viterbi"
         How `predict` looks for the labelling. "viterbi": finds the most probable one. "beam": goes
-        from left to right, and keeps at each token the `beam_width` best partial labellings with
-        different last labels (at order 2, last pairs of labels). "greedy": keeps one.
+        from left to right. At each token it keeps the `beam_width` best partial labellings with
+        different last labels (at order 2, with different last pairs of labels). "greedy": keeps
+        one.
     beam_width : int, default=5
-        How many partial labellings "beam" keeps. With as many as labels (at order 2, pairs of
-        labels) it is the same as "viterbi".
+        How many partial labellings "beam" keeps. If it keeps as many as there are labels (at order
+        2, pairs of labels), it finds the same labelling as "viterbi".
     order : {1, 2}, default=1
         The order of the Markov chain: a label depends on one label before it, or on two. At order 2
         the score also has transition2[i, j, k] for the labels i, j, k in a row. Inference is exact.
-        A token costs n_labels**3 operations in predictions, and in training n_labels more than at
-        order 1.
+        A token costs n_labels**3 operations in predictions. In training it costs n_labels
+        operations more than at order 1.
     constrain_training : bool, default=False
         Whether training, too, normalises over the labels that `allowed_transitions` allows. Each y
         must then be allowed.

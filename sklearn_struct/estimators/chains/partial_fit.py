@@ -69,10 +69,11 @@ class BaseOnlineChain(SolverParameters, BaseTrainedChain):
     max_iter : int, default=1000
         Largest number of iterations; for "sag" and "sgd", passes over the data.
     tol : float, default=1e-4
-        Solvers stop when no entry of the objective's gradient, divided by C and the total weight,
-        exceeds `tol`; "sgd" stops when a pass improves the objective by less than this share. With
-        float32 a gradient has rounding errors, of about 1e-7 times the scores and values of
-        features. A smaller `tol` is not reached; a warning then says how large the errors are.
+        Solvers stop when no entry of the objective's gradient, divided by C and the total sample
+        weight, exceeds `tol`; "sgd" stops when a pass improves the objective by less than this
+        share. With float32 a gradient has rounding errors, of about 1e-7 times the scores and
+        values of features. A smaller `tol` is not reached; a warning then says how large the errors
+        are.
     random_state : int, RandomState or None, default=None
         For "sag" and "sgd": the order of the sequences. With "auto", None means 0.
 
@@ -81,7 +82,7 @@ class BaseOnlineChain(SolverParameters, BaseTrainedChain):
     n_iter_ : int
         Iterations of `fit`, plus one for each `partial_fit` since.
     t_ : int
-        Sequences that `fit` has learnt from, plus those of each `partial_fit` since.
+        Number of sequences that `fit` has learned from, plus those of each `partial_fit` since.
     """
 
     def _minimisation(self) -> Minimisation:
@@ -93,27 +94,26 @@ class BaseOnlineChain(SolverParameters, BaseTrainedChain):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on learning: one pass, in random order, over a batch of sequences.
 
-        Starts from the weights of the previous `partial_fit` or `fit`, or from zero. The average of
-        the weights, with which `predict` works, goes on from call to call; it starts anew after
-        `fit` or a change of `solver`. With "ap", "pa" and "pa-ii" the batches of a stream may be
-        cut anywhere, except that each is shuffled.
+        Starts from the weights of the previous `partial_fit` or `fit`, or from zero. `predict` uses
+        an average of the weights over all calls. This average starts anew after `fit` or a change
+        of `solver`. With "ap", "pa" and "pa-ii" you may cut a stream into batches anywhere; only
+        the order within each batch is random.
 
-        Only for ``solver`` "sgd", and "ap", "pa" and "pa-ii" where the estimator has them. Which
-        weights exist must not depend on what a batch shows: this needs
-        ``transition_features="all"`` and, for sparse X, ``feature_pairs="all"`` and
-        ``min_frequency=1``.
+        Only for ``solver="sgd"``, and for "ap", "pa" and "pa-ii" if the estimator has them. All
+        weights must exist from the first batch on. So you need ``transition_features="all"`` and,
+        for sparse X, ``feature_pairs="all"`` and ``min_frequency=1``.
 
         Parameters
         ----------
         X : list of sequences, SequenceArray, array-like or sparse matrix of shape (n, n_features)
             As in `fit`, with the same features in each call. Dicts and strings must be encoded by a
             fitted `SequenceVectorizer` or `FeatureTemplates` first, unless an earlier `fit` has
-            read such.
+            encoded such data itself.
         y : list of label sequences, SequenceArray, or array-like of shape (n,)
             As in `fit`.
         classes : array-like of shape (n_labels,), default=None
             All labels that may ever occur. By default they are those of `y` in the first call, or
-            of an earlier `fit`: a later batch with another label is refused.
+            of an earlier `fit`. A later batch with another label is refused.
         sample_weight : array-like of shape (n_sequences,), list or SequenceArray, default=None
             As in `fit`; 0 leaves a sequence out.
 
@@ -125,7 +125,7 @@ class BaseOnlineChain(SolverParameters, BaseTrainedChain):
         ------
         ValueError
             If `classes` are others than before, if X has other features than before, or if the
-            parameters do not fit, as said above.
+            parameters are not those that are needed (see above).
         LengthMismatchError, NonFiniteError, UnknownLabelError, EmptyDataError, InputTypeError
             With the place. The estimator is then as it was before.
 

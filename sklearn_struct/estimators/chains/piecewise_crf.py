@@ -34,27 +34,28 @@ class PiecewiseCRF(BaseOnlineChain):
         sum_t -log(exp(node_t(y_t)) / sum_k exp(node_t(k)))
             + sum_t -log(exp(edge_t(y_t, y_{t+1})) / sum_{j, k} exp(edge_t(j, k))),
 
-    With a larger ``piece_size``, m, the pieces are all windows of m consecutive tokens; a sequence
-    of n tokens has max(1, n - m + 1),
+    With a larger ``piece_size``, m, the pieces are all windows of m consecutive tokens, which begin
+    at the tokens a. A sequence of n tokens has max(1, n - m + 1) windows:
 
         sum_a -log p_a(y_a ... y_{a+m-1} | x),
         p_a(y_a ...) = exp(scores inside the window) / sum of the same.
 
-    With m at least the length of the longest sequence it is the likelihood. Windows that overlap
-    count evidence twice, so the estimate is not consistent, unlike that of `PseudoLikelihoodCRF`.
-    In return, no piece relies on true labels beside it, which a prediction does not have. Single
-    factors bound the likelihood from below.
+    If m is at least the length of the longest sequence, the loss is that of the likelihood. Windows
+    that overlap count evidence twice, so the estimate is not consistent, unlike that of
+    `PseudoLikelihoodCRF`. In return, no piece relies on the true labels beside it, which a
+    prediction does not have. With single factors the sum of their log-probabilities is a lower
+    bound of the log-likelihood.
 
     Read more in :doc:`/user_guide/surrogates`.
 
     Parameters
     ----------
     piece_size : int, default=1
-        1 for single factors, else the number of tokens of a window.
+        1 for single factors, otherwise the number of tokens of a window.
     order : {1, 2}, default=1
-        As in `LinearChainCRF`. At order 2 single factors are those of a token, of the first pair of
-        labels of a sequence, and of each three labels in a row. `piece_size` cannot be 2 then,
-        since three labels do not fit into such a piece.
+        As in `LinearChainCRF`. At order 2 the single factors are those of each token, of the first
+        pair of labels of a sequence, and of each three labels in a row. Then `piece_size` cannot be
+        2, since three labels do not fit into such a piece.
 
     See Also
     --------

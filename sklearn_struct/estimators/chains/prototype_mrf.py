@@ -65,9 +65,10 @@ class PrototypeMRF(InferenceParameters, BaseChain):
 
         p(x, y | n) = exp(score(x, y)) / Z(n)
 
-    of a text x with n tokens and its labels y. It maximises the probability of the texts, summed
-    over all labellings in which prototypes have their labels. The score is that of
-    `LinearChainCRF`. Predictions are made in the same way, and prototypes keep their labels.
+    of a text x with n tokens and its labels y. Training maximises the probability of the texts,
+    summed over all labellings in which prototypes have their labels. The score is that of
+    `LinearChainCRF`. Predictions are made in the same way, and prototypes keep their labels in
+    them.
 
     Unlike in a CRF, Z sums over texts, too: each token may be any word of the training data. The
     likelihood of a CRF is the same for all labellings of unlabelled text; here a label must explain
@@ -94,14 +95,16 @@ class PrototypeMRF(InferenceParameters, BaseChain):
     Parameters
     ----------
     prototypes : dict, default=None
-        For each prototype, by its name in X or its column, the label that its tokens have, or a set
-        of labels of which they have one. A token has a feature if the value is not 0. A token with
-        several prototypes may have the label of any. y and `allowed` go before prototypes.
+        A key is a prototype: the name of a feature in X, or its column. A value is the label that
+        its tokens have, or a set of labels of which they have one. A token has a feature if the
+        value is not 0. A token with several prototypes may have the label of any of them. Labels in
+        y and in `allowed` override prototypes.
     boundary : label, default=None
         The label of tokens between fields, such as punctuation; its prototypes say which tokens
         these are. `predict` replaces it by the label of the token before, and at the beginning of a
-        sequence by that of the first other token [1]_. A sequence of boundaries alone keeps it.
-        `allowed`, probabilities, `predict_nbest` and `sample` use it as any other label.
+        sequence by that of the first other token [1]_. If all tokens of a sequence have this label,
+        they keep it. `allowed`, probabilities, `predict_nbest` and `sample` treat it like any other
+        label.
     given_features : None, str, re.Pattern, or iterable of str, re.Pattern and int, default=None
         Features of X that describe the place of a token and not its word, such as "first" and
         "last". The model does not explain them: it is p(x, y) given these features. Columns as in
@@ -184,8 +187,9 @@ class PrototypeMRF(InferenceParameters, BaseChain):
         X : list of sequences, SequenceArray, array-like or sparse matrix of shape (n, n_features)
             As in `LinearChainCRF`.
         y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
-            As far as labels are known: one a token, None where nothing is known, a set where one of
-            several is right; None in the place of a sequence's labels, or of y.
+            The known labels: a label for each token, None if nothing is known, or a set if one of
+            several labels is right. If no label of a sequence is known, None may stand for its
+            list; if no label is known at all, None for y.
         sample_weight : array-like of shape (n_sequences,), default=None
             Weight of each sequence.
         init : fitted estimator of the same family, default=None

@@ -31,11 +31,11 @@ class PseudoLikelihoodCRF(BaseOnlineChain):
 
         sum_a -log p(y_a ... y_{a+k-1} | y_{a-1}, y_{a+k}, x),    k = block_size,
 
-    over all windows of k consecutive tokens; a sequence of n tokens has max(1, n - k + 1). Each
-    window should be probable given the true label on each side (a composite likelihood [2]_); at
-    ``order=2``, two labels on each side. With k = 1 it is Besag's pseudolikelihood [1]_, which
-    needs no sums over labellings. With k at least the length of the longest sequence it is the
-    likelihood.
+    over all windows of k consecutive tokens, which begin at the tokens a. A sequence of n tokens
+    has max(1, n - k + 1) windows. Each window should be probable given the true label on each side
+    (a composite likelihood [2]_); at ``order=2``, two labels on each side. With k = 1 this is
+    Besag's pseudolikelihood [1]_, which needs no sums over labellings. If k is at least the length
+    of the longest sequence, the loss is that of the likelihood.
 
     For each k the estimate is consistent: with more and more data it tends to the weights that
     generated them. A small k needs more data. It also costs accuracy, since training relies on true

@@ -86,12 +86,12 @@ class BaseSequenceEstimator(
             a 2-D array or a sparse matrix (tokens, features). A two-dimensional X is a batch of
             sequences of length 1.
         y : list of label sequences, SequenceArray, or array-like of shape (n,)
-            One label a token; one-dimensional if X is two-dimensional. For `LinearChainCRF` and
-            `GECRF` None in the place of a label, or of a sequence's labels, says that nothing is
-            known, a set that one of its labels is right.
+            A label for each token; one-dimensional if X is two-dimensional. For `LinearChainCRF`
+            and `GECRF`, None in the place of a label, or of a sequence's labels, says that nothing
+            is known. A set says that one of its labels is right.
         sample_weight : array-like of shape (n_sequences,), list or SequenceArray, default=None
-            Weight of each sequence's loss; or of each token, in sequences of the lengths of X, for
-            a loss in which tokens have weights.
+            Weight of the loss of each sequence. If the loss takes weights of tokens, it may also be
+            a sequence of weights for each sequence, of the same length.
         init : fitted estimator of the same family, default=None
             Start from its weights, matched by label and by feature name (by position where there
             are no names).

@@ -31,7 +31,7 @@ class PenaltyParameters:
     Parameters
     ----------
     C : float, default=1.0
-        Inverse strength of the penalty, ``np.inf`` for none.
+        Inverse strength of the penalty; ``np.inf`` for no penalty.
     l1_ratio : float, default=0.0
         Share of the L1 penalty, in [0, 1]; 1 gives sparse weights.
     """
@@ -53,8 +53,8 @@ class IterationParameters:
     max_iter : int, default=1000
         Largest number of iterations.
     tol : float, default=1e-4
-        Training stops when no entry of the objective's gradient, divided by C and the total weight,
-        exceeds `tol`.
+        Training stops when no entry of the objective's gradient, divided by C and the total sample
+        weight, exceeds `tol`.
     verbose : int, default=0
         1 prints a line for each iteration.
     """
@@ -100,14 +100,14 @@ class SolverParameters:
         What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
         "auto" is "sgd".
     learning_rate : {"averaged", "optimal"}, default="averaged"
-        How long the steps of ``solver="sgd"`` are. "optimal": after m steps the length is
-        1 / (l (m0 + m)), where l is 1 / C over the total weight, the curvature of the penalty
-        (Sutton and McCallum 2012, eq. 5.22, divided by the number of instances). The model has the
-        last weights, or those of the pass with the lowest objective. "averaged": the length falls
-        more slowly, to the power of 3/4, and the model has the mean of the weights of many steps.
-        With a strong penalty it ends nearer to the optimum. In both cases the first step,
-        1 / (l m0), is the best of several that are tried on 200 parts of the data. Without a
-        penalty all steps have the same length.
+        How long the steps of ``solver="sgd"`` are. "optimal": after m steps the length is 1 / (l
+        (m0 + m)) (Sutton and McCallum 2012, eq. 5.22, divided by the number of instances). Here l
+        is 1 / (C * total sample weight), the curvature of the penalty, and m0 sets the first step.
+        The model has the last weights, or those of the pass with the lowest objective. "averaged":
+        the length falls more slowly, with the power 3/4 of the number of steps, and the model has
+        the mean of the weights of many steps. With a strong penalty "averaged" ends nearer to the
+        optimum. In both cases the first step, 1 / (l m0), is the best of several that are tried on
+        200 parts of the data. Without a penalty all steps have the same length.
     """
 
     solver: str = "auto"
@@ -125,8 +125,9 @@ class ThreadParameters:
     Parameters
     ----------
     n_jobs : int, default=None
-        Number of threads over blocks of sequences. None is 1 and -1 is all processors, unless
-        `joblib.parallel_config` says otherwise. The number of threads does not change results.
+        Number of threads, which work on blocks of sequences. None means 1, and -1 means all
+        processors, unless `joblib.parallel_config` says otherwise. The number of threads does not
+        change results.
     """
 
     n_jobs: int | None = None

@@ -54,7 +54,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
     each broken constraint. It counts these labellings, with equal weights. And it mixes the model
     of these counts with the model of the known labels. Predictions pay the penalties, too.
 
-    Read more in :doc:`/user_guide/few_labels`.
+    Read more in :doc:`/user_guide/partial_labels`.
 
     Parameters
     ----------
