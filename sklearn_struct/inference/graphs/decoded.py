@@ -79,13 +79,13 @@ def decode(
         candidates.append((by_products, unsolved))
     best = np.full(len(every), -np.inf)
     unseen = every.copy()
-    for candidate, examples in candidates:
+    for candidate, has_candidate in candidates:
         _climb(exact, cliques, graph, candidate)
         score = np.empty(len(every))
         _score_all(exact, cliques, structure.offsets, candidate, score)
         least = TIE * (1.0 + np.abs(np.where(np.isfinite(score), score, 0.0)))
-        better = examples & ((score > best + least) | unseen)
-        unseen &= ~examples
+        better = has_candidate & ((score > best + least) | unseen)
+        unseen &= ~has_candidate
         best[better] = score[better]
         of_node = np.repeat(better, np.diff(structure.offsets))
         labels[order[of_node]] = candidate[of_node]

@@ -38,8 +38,9 @@ def best_by_trees(
     """Write the best labelling of an example that is met; the bound, and whether it is reached.
 
     `example` is its number, its nodes from the first to before the last, and the largest number of
-    sweeps. All its cliques are edges. Scores are finite. `messages` (n_places, K) are those that
-    edges tell their nodes, 0 at first.
+    sweeps. All its cliques are edges. Scores are finite. `messages` (n_cliques, K) are those of
+    edges to the node that is visited next, 0 at first. One for each edge is enough: what it told
+    the other node is not read any more.
     """
     i, first, stop, max_sweeps = example
     now = np.empty(stop - first, labels.dtype)
@@ -49,12 +50,15 @@ def best_by_trees(
     for s in range(max_sweeps):
         bound = sweep_of_trees(scores, cliques, graph, (first, stop), True, messages, now)
         score = labelling_score(scores, cliques, i, first, now)
-        if score > best:
+        gain = score - best
+        if gain > 0:
             best = score
             for v in range(stop - first):
                 labels[first + v] = now[v]
         if bound - best <= NOTHING * (1.0 + abs(bound)):
             return bound, True
+        if max_sweeps <= PATIENCE and gain < LEAST_GAIN * (bound - best):
+            break
         if s % PATIENCE == 0:
             if before - bound < LEAST_GAIN * (bound - best):
                 break
