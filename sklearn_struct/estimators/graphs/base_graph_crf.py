@@ -102,7 +102,11 @@ class BaseGraphCRF(
 
         - "auto": the most probable labelling where inference is exact. Else the best of sequential
           tree-reweighted messages, damped max-product and, with "bp" and "trw", the labels of
-          "marginal", each improved label by label.
+          "marginal", each improved label by label. Where edges have one score for all pairs of
+          different labels, and at least that for equal ones (Potts's model), expansion moves
+          replace the latter two (Boykov, Veksler and Zabih, IEEE Transactions on Pattern Analysis
+          and Machine Intelligence 2001); with two labels the labelling is then the most probable
+          one.
         - "marginal": the most probable label of each node by itself, as in `predict_proba`. More
           labels may be right, but together they may be an unlikely labelling.
         - "icm": iterated conditional modes (Besag, Journal of the Royal Statistical Society B

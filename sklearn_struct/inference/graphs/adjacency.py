@@ -25,17 +25,17 @@ class Adjacency(NamedTuple):
     clique: np.ndarray
 
 
-def adjacency(cliques: Cliques, n_nodes: int, turns: np.ndarray | None = None) -> Adjacency:
-    """The places of all nodes; those of each in the order of its cliques, or of their `turns`."""
+def adjacency(cliques: Cliques, n_nodes: int) -> Adjacency:
+    """The places of all nodes; those of each in the order of its cliques."""
     bounds = np.zeros(n_nodes + 1, np.int64)
     places = np.empty(len(cliques.members), np.int64)
-    _sort(cliques, np.arange(len(cliques.row)) if turns is None else turns, bounds, places)
+    _sort(cliques, bounds, places)
     clique = np.repeat(np.arange(len(cliques.row)), np.diff(cliques.bounds))
     return Adjacency(bounds, places, clique)
 
 
 @kernel
-def _sort(cliques: Cliques, turns: np.ndarray, bounds: np.ndarray, places: np.ndarray) -> None:
+def _sort(cliques: Cliques, bounds: np.ndarray, places: np.ndarray) -> None:
     """Write the places of each node one after the other, and where those of each begin; bounds are
     0 at first.
     """
@@ -47,11 +47,10 @@ def _sort(cliques: Cliques, turns: np.ndarray, bounds: np.ndarray, places: np.nd
         bounds[v + 1] += bounds[v]
     # where the next place of each node goes
     free = bounds[:n].copy()
-    for c in turns:
-        for p in range(cliques.bounds[c], cliques.bounds[c + 1]):
-            v = members[p]
-            places[free[v]] = p
-            free[v] += 1
+    for p in range(len(members)):
+        v = members[p]
+        places[free[v]] = p
+        free[v] += 1
 
 
 def read(structure: Structure) -> tuple[Cliques, Adjacency]:

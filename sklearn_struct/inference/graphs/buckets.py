@@ -200,10 +200,22 @@ def _steps_of(structure: Structure, i: int, sizes: np.ndarray, most: float) -> E
         family.nodes[slice(*family.offsets[i : i + 2])] - first for family in structure.families
     ]
     of_nodes = sizes[first:stop]
+    if _least_numbers(cliques, of_nodes) > most:
+        return None
     if len(of_nodes) > LARGE:
         return eliminated(linked(len(of_nodes), cliques), of_nodes, most)
     written = tuple((nodes.shape[1], nodes.tobytes()) for nodes in cliques)
     return _remembered(written, of_nodes.tobytes(), most)
+
+
+def _least_numbers(cliques: list[np.ndarray], sizes: np.ndarray) -> float:
+    """Tables have at least so many numbers, whatever the order."""
+    connected = np.zeros(len(sizes), bool)
+    for nodes in cliques:
+        connected[nodes if nodes.shape[1] > 1 else nodes[:0]] = True
+    # at least every second one of them has a neighbour left when it is summed out
+    least = float(sizes.min()) if len(sizes) else 1.0
+    return np.count_nonzero(connected) / 2 * least * least
 
 
 @lru_cache(CACHED)

@@ -8,16 +8,27 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, has_only_edges
 from sklearn_struct.inference.graphs.adjacency import Adjacency
+from sklearn_struct.inference.graphs.expansion import (
+    best_by_moves,
+    room_for_moves,
+)
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, flat_scores
 from sklearn_struct.inference.graphs.iterated_modes import climb
 from sklearn_struct.inference.graphs.max_product import best_by_max_product
 from sklearn_struct.inference.graphs.search_order import TIE, ordered
-from sklearn_struct.inference.graphs.trw_s import best_by_trees, labelling_score
+from sklearn_struct.inference.graphs.search_scores import (
+    SearchScores,
+    like_equal_labels,
+    search_scores,
+)
+from sklearn_struct.inference.graphs.trw_s import NOTHING, best_by_trees, labelling_score
 
 __all__ = ["decode", "iterate_modes", "score_bound"]
 
 # sweeps of each search
 MAX_SWEEPS = 100
+# sweeps of messages where moves come after them, which need no good start
+SWEEPS_BEFORE_MOVES = 10
 # sweeps of a usual graph, to tell how long a call takes
 USUAL = 50
 # Parts of the largest scores of which those are multiples that max-product takes: their sums are
@@ -30,32 +41,34 @@ def decode(
     structure: Structure,
     labels: np.ndarray,
     start: np.ndarray | None = None,
-) -> np.ndarray:
-    """Write the best labelling of each example that sequential tree-reweighted messages, damped
-    max-product and, if given, a start lead to, each made better label by label.
+) -> None:
+    """Write the best labelling of each example that the searches for its kind of cliques and, if
+    given, a start lead to, each made better label by label.
 
-    A bound of all scores is returned, (n_examples,): inf where cliques have more than two nodes.
-    Of forests of edges the labelling is the best one.
+    Of edges these are sequential tree-reweighted messages, and damped max-product where those have
+    not shown that theirs is the best labelling. Potts's edges that like equal labels are searched
+    by expansion moves instead of the latter; with two labels they find the best one. Of forests of
+    edges the labelling is the best one, too.
     """
     order, cliques, graph = ordered(potentials, structure)
-    exact = _in_order(potentials, order)
-    n = structure.n_examples
-    bound = np.full(n, np.inf)
-    unsolved = np.ones(n, bool)
+    flat = _in_order(potentials, order)
+    exact = search_scores(flat, cliques)
+    unsolved = np.ones(structure.n_examples, bool)
     n_steps = USUAL * sum(table.shape[1] for table in potentials.cliques) * len(graph.places)
-    candidates = [] if start is None else [start[order].astype(np.int32)]
+    can_move = like_equal_labels(potentials, structure)
+    every = np.ones(structure.n_examples, bool)
+    # moves need no start, and whether there is one must not hang on other examples
+    candidates = [] if start is None else [(start[order].astype(np.int32), ~can_move)]
     if has_only_edges(structure, of_one_kind=False):
-        scores = _finite(_in_order(potentials, order), cliques)
+        scores = _finite(exact, cliques)
         by_trees = np.zeros(len(labels), np.int32)
-        patiently(
-            lambda: _by_trees(
-                scores, cliques, graph, structure.offsets, (bound, unsolved), by_trees
-            ),
-            n_steps,
-        )
-        candidates.append(by_trees)
+        bound = np.empty(len(unsolved))
+        examples = structure.offsets, can_move, bound, unsolved
+        patiently(lambda: _by_trees(scores, cliques, graph, examples, True, by_trees), n_steps)
+        candidates.append((by_trees, every))
     if np.any(unsolved):
-        rounded = _finite(_on_grids(potentials, structure, order), cliques)
+        rounded = search_scores(_on_grids(potentials, structure, order), cliques)
+        rounded = _finite(rounded, cliques)
         by_products = np.zeros(len(labels), np.int32)
         patiently(
             lambda: _by_products(
@@ -63,34 +76,46 @@ def decode(
             ),
             n_steps,
         )
-        candidates.append(by_products)
-    best = np.full(n, -np.inf)
-    for number, candidate in enumerate(candidates):
+        candidates.append((by_products, unsolved))
+    best = np.full(len(every), -np.inf)
+    unseen = every.copy()
+    for candidate, has_candidate in candidates:
         _climb(exact, cliques, graph, candidate)
-        score = np.empty(n)
+        score = np.empty(len(every))
         _score_all(exact, cliques, structure.offsets, candidate, score)
         least = TIE * (1.0 + np.abs(np.where(np.isfinite(score), score, 0.0)))
-        better = (score > best + least) | (number == 0)
+        better = has_candidate & ((score > best + least) | unseen)
+        unseen &= ~has_candidate
         best[better] = score[better]
         of_node = np.repeat(better, np.diff(structure.offsets))
         labels[order[of_node]] = candidate[of_node]
-    return bound
 
 
 def score_bound(potentials: Potentials, structure: Structure) -> np.ndarray:
-    """The bound that `decode` returns, (n_examples,)."""
-    return decode(potentials, structure, np.empty(int(structure.offsets[-1]), np.int32))
+    """What the scores of all labellings of an example are at most, (n_examples,): inf where cliques
+    have more than two nodes.
+    """
+    bound = np.full(structure.n_examples, np.inf)
+    if has_only_edges(structure, of_one_kind=False):
+        order, cliques, graph = ordered(potentials, structure)
+        scores = _finite(search_scores(_in_order(potentials, order), cliques), cliques)
+        n_steps = USUAL * scores.node.shape[1] ** 2 * len(graph.places)
+        can_move = like_equal_labels(potentials, structure)
+        examples = structure.offsets, can_move, bound, np.ones(len(bound), bool)
+        none = np.zeros(len(order), np.int32)
+        patiently(lambda: _by_trees(scores, cliques, graph, examples, False, none), n_steps)
+    return bound
 
 
 def iterate_modes(potentials: Potentials, structure: Structure, labels: np.ndarray) -> None:
     """Make a labelling better label by label, until no single change helps."""
     order, cliques, graph = ordered(potentials, structure)
     better = labels[order]
-    _climb(_in_order(potentials, order), cliques, graph, better)
+    _climb(search_scores(_in_order(potentials, order), cliques), cliques, graph, better)
     labels[order] = better
 
 
-def _climb(scores: FlatScores, cliques: Cliques, graph: Adjacency, labels: np.ndarray) -> None:
+def _climb(scores: SearchScores, cliques: Cliques, graph: Adjacency, labels: np.ndarray) -> None:
     # there may be no nodes
     n_steps = 10 * scores.node.size
     patiently(lambda: climb(scores, cliques, graph, labels), n_steps)
@@ -125,9 +150,9 @@ def _round(rows: np.ndarray, offsets: np.ndarray) -> None:
     rows[:] = np.rint(rows / unit) * unit
 
 
-def _finite(scores: FlatScores, cliques: Cliques) -> FlatScores:
+def _finite(scores: SearchScores, cliques: Cliques) -> SearchScores:
     """Scores that are so low that no allowed labelling has one of them, in the place of -inf."""
-    node, tables, _, _ = scores
+    node, tables, firsts, apart = scores
     forbidden = np.isneginf(node), np.isneginf(tables)
     if not any(part.any() for part in forbidden):
         return scores
@@ -135,14 +160,17 @@ def _finite(scores: FlatScores, cliques: Cliques) -> FlatScores:
     for part, which in zip((node, tables), forbidden, strict=True):
         largest = max(largest, np.abs(np.where(which, 0.0, part)).max(initial=0.0))
     low = -4.0 * (1.0 + largest) * (1.0 + len(node) + len(cliques.row))
-    node[forbidden[0]] = low
-    tables[forbidden[1]] = low
-    return scores
+    return SearchScores(
+        np.where(forbidden[0], low, node),
+        np.where(forbidden[1], low, tables),
+        firsts,
+        np.where(np.isneginf(apart), low, apart),
+    )
 
 
 @kernel
 def _score_all(
-    scores: FlatScores, cliques: Cliques, offsets: np.ndarray, labels: np.ndarray, out: np.ndarray
+    scores: SearchScores, cliques: Cliques, offsets: np.ndarray, labels: np.ndarray, out: np.ndarray
 ) -> None:
     """The score of each example's labels."""
     for i in range(len(out)):
@@ -152,25 +180,40 @@ def _score_all(
 
 @kernel
 def _by_trees(
-    scores: FlatScores,
+    scores: SearchScores,
     cliques: Cliques,
     graph: Adjacency,
-    offsets: np.ndarray,
-    examples: tuple[np.ndarray, np.ndarray],
+    examples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    by_moves: bool,
     labels: np.ndarray,
 ) -> None:
-    """Search all examples by tree-reweighted messages; their bounds, and which are unsolved."""
-    bound, unsolved = examples
-    messages = np.zeros((len(graph.places), scores.node.shape[1]))
+    """Search all examples by tree-reweighted messages; their bounds, and which are unsolved. Where
+    `by_moves` is true and moves can be made, a few messages lead to a start of these.
+    """
+    offsets, may_move, bound, unsolved = examples
+    K = scores.node.shape[1]
+    messages = np.zeros((len(graph.places) // 2, K))
+    moves = room_for_moves(scores, cliques)
     for i in range(len(bound)):
-        example = (i, offsets[i], offsets[i + 1], MAX_SWEEPS)
-        bound[i], solved = best_by_trees(scores, cliques, graph, example, messages, labels)
-        unsolved[i] = not solved
+        nodes = (offsets[i], offsets[i + 1])
+        can_move = may_move[i]
+        n_sweeps = SWEEPS_BEFORE_MOVES if can_move and by_moves else MAX_SWEEPS
+        example = (i, offsets[i], offsets[i + 1], n_sweeps)
+        if K != 2 or not can_move:
+            bound[i], solved = best_by_trees(scores, cliques, graph, example, messages, labels)
+            unsolved[i] = not solved
+            if solved or not (can_move and by_moves):
+                continue
+        best_by_moves(scores, cliques, graph, nodes, moves, labels)
+        unsolved[i] = False
+        if K == 2:
+            best = labelling_score(scores, cliques, i, nodes[0], labels[nodes[0] : nodes[1]])
+            bound[i] = best + NOTHING * (1.0 + abs(best))
 
 
 @kernel
 def _by_products(
-    scores: FlatScores,
+    scores: SearchScores,
     cliques: Cliques,
     graph: Adjacency,
     examples: tuple[np.ndarray, np.ndarray],

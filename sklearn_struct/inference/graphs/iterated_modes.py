@@ -6,8 +6,9 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.inference.graphs.adjacency import Adjacency
-from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
+from sklearn_struct.inference.graphs.flat_scores import Cliques
 from sklearn_struct.inference.graphs.search_order import TIE
+from sklearn_struct.inference.graphs.search_scores import SearchScores
 
 __all__ = ["climb"]
 
@@ -16,7 +17,7 @@ MAX_ROUNDS = 100
 
 
 @kernel
-def climb(scores: FlatScores, cliques: Cliques, graph: Adjacency, labels: np.ndarray) -> None:
+def climb(scores: SearchScores, cliques: Cliques, graph: Adjacency, labels: np.ndarray) -> None:
     """Give each node the best label beside those of the others, until none changes (J. Besag,
     Journal of the Royal Statistical Society B 1986). Ties leave a label as it is.
     """
@@ -30,7 +31,7 @@ def climb(scores: FlatScores, cliques: Cliques, graph: Adjacency, labels: np.nda
             for e in range(graph.bounds[v], graph.bounds[v + 1]):
                 p = graph.places[e]
                 c = graph.clique[p]
-                start = first_score(scores, cliques, c)
+                start = scores.firsts[c]
                 step = 1
                 here = 1
                 for q in range(cliques.bounds[c + 1] - 1, cliques.bounds[c] - 1, -1):

@@ -12,8 +12,9 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.inference.graphs.adjacency import Adjacency
-from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
+from sklearn_struct.inference.graphs.flat_scores import Cliques
 from sklearn_struct.inference.graphs.search_order import TIE
+from sklearn_struct.inference.graphs.search_scores import SearchScores
 from sklearn_struct.inference.graphs.trw_s import best_pairs, labelling_score
 
 __all__ = ["best_by_max_product"]
@@ -29,7 +30,7 @@ NOTHING = 1e-9
 
 @kernel
 def best_by_max_product(
-    scores: FlatScores,
+    scores: SearchScores,
     cliques: Cliques,
     graph: Adjacency,
     example: tuple[int, int, int, int],
@@ -69,7 +70,7 @@ def best_by_max_product(
 
 @kernel
 def _answer(
-    scores: FlatScores, graph: Adjacency, v: int, messages: tuple[np.ndarray, np.ndarray]
+    scores: SearchScores, graph: Adjacency, v: int, messages: tuple[np.ndarray, np.ndarray]
 ) -> None:
     """What a node tells each of its cliques: its scores, and what it hears from the others."""
     to_nodes, to_cliques = messages
@@ -84,7 +85,7 @@ def _answer(
 
 @kernel
 def _send(
-    scores: FlatScores,
+    scores: SearchScores,
     cliques: Cliques,
     graph: Adjacency,
     v: int,
@@ -123,7 +124,7 @@ def _send(
 
 @kernel
 def _message(
-    scores: FlatScores,
+    scores: SearchScores,
     cliques: Cliques,
     c: int,
     target: int,
@@ -134,10 +135,10 @@ def _message(
     K = len(new)
     first = cliques.bounds[c]
     r = cliques.bounds[c + 1] - first
-    start = first_score(scores, cliques, c)
+    start = scores.firsts[c]
     if r == 2:
         p = first + (1 if target == first else 0)
-        best_pairs(scores.tables, start, target == first, to_cliques[p], new)
+        best_pairs(scores.tables, start, scores.apart[c], target == first, to_cliques[p], new)
         return
     for k in range(K):
         new[k] = -np.inf
@@ -168,7 +169,7 @@ def _message(
 
 @kernel
 def _label(
-    scores: FlatScores,
+    scores: SearchScores,
     cliques: Cliques,
     graph: Adjacency,
     v: int,
@@ -194,7 +195,7 @@ def _label(
                 if known:
                     column = column * K + (k if q == p else labels[u - first])
             if known:
-                x += scores.tables[first_score(scores, cliques, c) + column]
+                x += scores.tables[scores.firsts[c] + column]
             else:
                 x += to_nodes[p, k]
         if k == 0 or x > best + TIE * (1.0 + abs(best)):

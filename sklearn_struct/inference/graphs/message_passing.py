@@ -28,6 +28,7 @@ from sklearn_struct.inference.graphs.pair_inference import (
 )
 from sklearn_struct.inference.graphs.pair_scores import are_small, pair_scores
 from sklearn_struct.inference.graphs.pairs_by_colours import by_colours
+from sklearn_struct.inference.graphs.search_scores import like_equal_labels
 
 __all__ = ["MessagePassing"]
 
@@ -132,12 +133,20 @@ class MessagePassing(OnGraphs):
         """Write a good labelling, and its score: the best that `decode` finds, or that the most
         probable label of each node leads to. It need not be the best.
         """
-        ones = np.ones(structure.n_examples)
-        beliefs = zeros(potentials)
-        self.marginals(potentials, structure, ones, beliefs, np.empty(structure.n_examples))
-        decode(potentials, structure, labels, beliefs.node.argmax(axis=1))
+        decode(potentials, structure, labels, self._start(potentials, structure))
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
+
+    def _start(self, potentials: Potentials, structure: Structure) -> np.ndarray | None:
+        """The most probable label of each node; None where moves find better ones anyway."""
+        wanted = ~like_equal_labels(potentials, structure)
+        if not np.any(wanted):
+            return None
+        beliefs = zeros(potentials)
+        weight = wanted.astype(np.float64)
+        self.marginals(potentials, structure, weight, beliefs, np.empty(len(weight)))
+        start: np.ndarray = beliefs.node.argmax(axis=1)
+        return start
 
     def score_bound(self, potentials: Potentials, structure: Structure) -> np.ndarray:
         """That of the tree-reweighted search for a labelling; see `Inference.score_bound`."""

@@ -32,8 +32,8 @@ SECOND = np.uint64(0x94D049BB133111EB)
 
 
 class Ordered(NamedTuple):
-    """Node i of this numbering is ``order[i]``. Cliques and places have the new numbers; the places
-    of a node have an order that goes by these alone.
+    """Node i of this numbering is ``order[i]``. Cliques have the new numbers, and stand in an order
+    that goes by these alone.
     """
 
     order: np.ndarray
@@ -57,8 +57,8 @@ def ordered(potentials: Potentials, structure: Structure) -> Ordered:
     patiently(lambda: _go_through(cliques, graph, by_key, place, places), 4 * len(graph.places))
     order = by_key[places]
     rank = _inverse(order)
-    renumbered = cliques._replace(members=rank[cliques.members])
-    return Ordered(order, renumbered, adjacency(renumbered, n, _turns(structure, rank)))
+    renumbered = _renumbered(structure, cliques, rank)
+    return Ordered(order, renumbered, adjacency(renumbered, n))
 
 
 def _inverse(order: np.ndarray) -> np.ndarray:
@@ -67,17 +67,19 @@ def _inverse(order: np.ndarray) -> np.ndarray:
     return rank
 
 
-def _turns(structure: Structure, rank: np.ndarray) -> np.ndarray:
-    """The cliques of all families by the ranks of their nodes."""
-    turns = [np.empty(0, np.int64)]
-    first = 0
+def _renumbered(structure: Structure, cliques: Cliques, rank: np.ndarray) -> Cliques:
+    """Cliques with their nodes' ranks, in the order of these; so those of a node are near to each
+    other in memory.
+    """
+    every = [np.empty(0, np.int64)]
+    rows = [np.empty(0, np.int64)]
     for family in structure.families:
         members = rank[family.nodes]
         # which node of a clique comes first decides last
         columns = [*members.T[::-1], *np.sort(members, axis=1).T[::-1]]
-        turns.append(first + np.lexsort(columns))
-        first += len(members)
-    return np.concatenate(turns)
+        rows.append(np.lexsort(columns))
+        every.append(members[rows[-1]].ravel())
+    return cliques._replace(members=np.concatenate(every), row=np.concatenate(rows))
 
 
 def _keys(potentials: Potentials, structure: Structure, example: np.ndarray) -> np.ndarray:
@@ -95,7 +97,7 @@ def _keys(potentials: Potentials, structure: Structure, example: np.ndarray) -> 
         of_cliques.append((_spread_bits(number), STEP * place.astype(np.uint64)))
     keys = own
     counts = _count_different(keys, example, structure.n_examples)
-    gained = np.ones(structure.n_examples, bool)
+    gained = counts < np.diff(structure.offsets)
     for _ in range(ROUNDS):
         heard = np.zeros(len(own), np.uint64)
         for (number, turns), family in zip(of_cliques, structure.families, strict=True):

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import kernel, uncounted
 from sklearn_struct.inference.graphs.adjacency import Adjacency
-from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, first_score
+from sklearn_struct.inference.graphs.flat_scores import Cliques
 from sklearn_struct.inference.graphs.search_order import TIE
+from sklearn_struct.inference.graphs.search_scores import SearchScores
 
 __all__ = ["best_by_trees", "best_pairs", "labelling_score", "sweep_of_trees"]
 
@@ -27,7 +28,7 @@ NOTHING = 1e-9
 
 @kernel
 def best_by_trees(
-    scores: FlatScores,
+    scores: SearchScores,
     cliques: Cliques,
     graph: Adjacency,
     example: tuple[int, int, int, int],
@@ -37,8 +38,9 @@ def best_by_trees(
     """Write the best labelling of an example that is met; the bound, and whether it is reached.
 
     `example` is its number, its nodes from the first to before the last, and the largest number of
-    sweeps. All its cliques are edges. Scores are finite. `messages` (n_places, K) are those that
-    edges tell their nodes, 0 at first.
+    sweeps. All its cliques are edges. Scores are finite. `messages` (n_cliques, K) are those of
+    edges to the node that is visited next, 0 at first. One for each edge is enough: what it told
+    the other node is not read any more.
     """
     i, first, stop, max_sweeps = example
     now = np.empty(stop - first, labels.dtype)
@@ -48,12 +50,15 @@ def best_by_trees(
     for s in range(max_sweeps):
         bound = sweep_of_trees(scores, cliques, graph, (first, stop), True, messages, now)
         score = labelling_score(scores, cliques, i, first, now)
-        if score > best:
+        gain = score - best
+        if gain > 0:
             best = score
             for v in range(stop - first):
                 labels[first + v] = now[v]
         if bound - best <= NOTHING * (1.0 + abs(bound)):
             return bound, True
+        if max_sweeps <= PATIENCE and gain < LEAST_GAIN * (bound - best):
+            break
         if s % PATIENCE == 0:
             if before - bound < LEAST_GAIN * (bound - best):
                 break
@@ -64,7 +69,7 @@ def best_by_trees(
 
 @kernel
 def sweep_of_trees(
-    scores: FlatScores,
+    scores: SearchScores,
     cliques: Cliques,
     graph: Adjacency,
     nodes: tuple[int, int],
@@ -73,60 +78,139 @@ def sweep_of_trees(
     labels: np.ndarray,
 ) -> float:
     """Visit the nodes of an example forward, choosing their labels, or backward; the bound."""
-    node, tables, _, _ = scores
-    bounds, places, _ = graph
+    rows = np.empty((4, scores.node.shape[1]))
+    return _visit(scores, cliques, graph, nodes, forward, messages, labels, rows)
+
+
+@uncounted
+def _visit(
+    scores: SearchScores,
+    cliques: Cliques,
+    graph: Adjacency,
+    nodes: tuple[int, int],
+    forward: bool,
+    messages: np.ndarray,
+    labels: np.ndarray,
+    rows: np.ndarray,
+) -> float:
+    node = scores.node
+    tables = scores.tables
+    firsts = scores.firsts
+    aparts = scores.apart
+    bounds = graph.bounds
+    places = graph.places
     members = cliques.members
     first, stop = nodes
     K = node.shape[1]
-    belief = np.empty(K)
-    told = np.empty(K)
-    new = np.empty(K)
+    belief = rows[0]
+    row = rows[1]
+    told = rows[2]
+    new = rows[3]
     bound = 0.0
     for o in range(stop - first):
         v = first + o if forward else stop - 1 - o
-        if forward:
-            labels[o] = _label(scores, cliques, graph, v, first, messages, labels, belief)
         for k in range(K):
             belief[k] = node[v, k]
+            row[k] = node[v, k]
         n_later = 0
         for e in range(bounds[v], bounds[v + 1]):
             p = places[e]
-            n_later += (members[p ^ 1] > v) == forward
+            c = p >> 1
+            later = members[p ^ 1] > v
+            n_later += later == forward
             for k in range(K):
-                belief[k] += messages[p, k]
+                belief[k] += messages[c, k]
+            if not forward:
+                continue
+            if later:
+                for k in range(K):
+                    row[k] += messages[c, k]
+            else:
+                j = labels[members[p ^ 1] - first]
+                start = firsts[c]
+                if aparts[c] == aparts[c]:
+                    row[j] += tables[start + j * (K + 1)] - aparts[c]
+                else:
+                    start += j if p % 2 == 0 else j * K
+                    step = K if p % 2 == 0 else 1
+                    for k in range(K):
+                        row[k] += tables[start + k * step]
+        if forward:
+            best = 0
+            for k in range(1, K):
+                if row[k] > row[best] + TIE * (1.0 + abs(row[best])):
+                    best = k
+            labels[o] = best
         bound += _lower(belief)
-        n = max(n_later, bounds[v + 1] - bounds[v] - n_later, 1)
+        share = 1.0 / max(n_later, bounds[v + 1] - bounds[v] - n_later, 1)
+        for k in range(K):
+            belief[k] *= share
         for e in range(bounds[v], bounds[v + 1]):
             p = places[e]
             if (members[p ^ 1] > v) != forward:
                 continue
+            c = p >> 1
             for k in range(K):
-                told[k] = belief[k] / n - messages[p, k]
-            best_pairs(tables, first_score(scores, cliques, p // 2), p % 2 == 1, told, new)
+                told[k] = belief[k] - messages[c, k]
+            best_pairs(tables, firsts[c], aparts[c], p % 2 == 1, told, new)
             bound += _lower(new)
             for k in range(K):
-                messages[p ^ 1, k] = new[k]
+                messages[c, k] = new[k]
     return bound
 
 
-@kernel
+@uncounted
 def _lower(row: np.ndarray) -> float:
     """Subtract the largest number; which it was."""
-    top: float = row[0]
-    for k in range(1, len(row)):
-        top = max(top, row[k])
+    top = largest(row)
     for k in range(len(row)):
         row[k] -= top
     return top
 
 
-@kernel
+@uncounted
+def largest(row: np.ndarray) -> float:
+    """The largest number of a row."""
+    K = len(row)
+    # four at a time, as each comparison waits for the one before
+    first = row[0]
+    second = row[K // 4]
+    third = row[K // 2]
+    fourth = row[K - 1]
+    for k in range(K // 4):
+        first = max(first, row[4 * k])
+        second = max(second, row[4 * k + 1])
+        third = max(third, row[4 * k + 2])
+        fourth = max(fourth, row[4 * k + 3])
+    for k in range(4 * (K // 4), K):
+        first = max(first, row[k])
+    top: float = max(max(first, second), max(third, fourth))
+    return top
+
+
+@uncounted
 def best_pairs(
-    tables: np.ndarray, start: int, turned: bool, told: np.ndarray, new: np.ndarray
+    tables: np.ndarray, start: int, apart: float, turned: bool, told: np.ndarray, new: np.ndarray
 ) -> None:
-    """For each label of an edge's other node the largest score with what its node tells."""
+    """For each label of an edge's other node the largest score with what its node tells.
+
+    `apart` is the score of all pairs of different labels; NaN where these have scores of their own.
+    """
     K = len(told)
-    if turned:
+    if apart == apart:
+        # the best two labels are enough: one of them is another one than the other node's
+        top = largest(told)
+        second = -np.inf
+        n_top = 0
+        for j in range(K):
+            n_top += told[j] == top
+            second = max(second, told[j] if told[j] < top else -np.inf)
+        if n_top > 1:
+            second = top
+        for k in range(K):
+            other = second if told[k] == top else top
+            new[k] = max(other + apart, told[k] + tables[start + k * (K + 1)])
+    elif turned:
         for k in range(K):
             top = -np.inf
             for j in range(K):
@@ -142,41 +226,8 @@ def best_pairs(
 
 
 @kernel
-def _label(
-    scores: FlatScores,
-    cliques: Cliques,
-    graph: Adjacency,
-    v: int,
-    first: int,
-    messages: np.ndarray,
-    labels: np.ndarray,
-    row: np.ndarray,
-) -> int:
-    """The best label of a node beside those of earlier nodes, by what later ones tell."""
-    K = len(row)
-    for k in range(K):
-        row[k] = scores.node[v, k]
-    for e in range(graph.bounds[v], graph.bounds[v + 1]):
-        p = graph.places[e]
-        u = cliques.members[p ^ 1]
-        if u > v:
-            for k in range(K):
-                row[k] += messages[p, k]
-        else:
-            start = first_score(scores, cliques, p // 2)
-            j = labels[u - first]
-            for k in range(K):
-                row[k] += scores.tables[start + (k * K + j if p % 2 == 0 else j * K + k)]
-    best = 0
-    for k in range(1, K):
-        if row[k] > row[best] + TIE * (1.0 + abs(row[best])):
-            best = k
-    return best
-
-
-@kernel
 def labelling_score(
-    scores: FlatScores, cliques: Cliques, i: int, first: int, labels: np.ndarray
+    scores: SearchScores, cliques: Cliques, i: int, first: int, labels: np.ndarray
 ) -> float:
     """The score of the labels of an example's nodes."""
     K = scores.node.shape[1]
@@ -188,5 +239,5 @@ def labelling_score(
             column = 0
             for p in range(cliques.bounds[c], cliques.bounds[c + 1]):
                 column = column * K + labels[cliques.members[p] - first]
-            total += scores.tables[first_score(scores, cliques, c) + column]
+            total += scores.tables[scores.firsts[c] + column]
     return total

@@ -10,12 +10,13 @@ from graphs import PAIRS, SHARED_PAIRS, SHARED_TRIPLES, TRIPLES, Enumeration
 
 from sklearn_struct.containers.structures import Family, Potentials, Structure
 from sklearn_struct.inference.graphs.adjacency import read
-from sklearn_struct.inference.graphs.decoded import decode
+from sklearn_struct.inference.graphs.decoded import decode, score_bound
 from sklearn_struct.inference.graphs.flat_scores import flat_scores
 from sklearn_struct.inference.graphs.forest import Forest
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.inference.graphs.max_product import best_by_max_product
 from sklearn_struct.inference.graphs.search_order import ordered
+from sklearn_struct.inference.graphs.search_scores import search_scores
 from sklearn_struct.inference.graphs.trw_s import labelling_score, sweep_of_trees
 
 SCORES = JunctionTree()
@@ -23,7 +24,8 @@ SCORES = JunctionTree()
 
 def decoded(potentials, structure, start=None):
     labels = np.zeros(len(potentials.node), np.int32)
-    bound = decode(potentials, structure, labels, start)
+    decode(potentials, structure, labels, start)
+    bound = score_bound(potentials, structure)
     return labels, SCORES.scores(potentials, structure, labels), bound
 
 
@@ -74,8 +76,8 @@ def test_the_bound_never_rises(K, strength):
     rng = np.random.default_rng(0)
     potentials, structure = graphs.grid(rng, 8, 7, K, shared=False, strength=strength)
     cliques, graph = read(structure)
-    scores = flat_scores(potentials)
-    messages = np.zeros((len(graph.places), K))
+    scores = search_scores(flat_scores(potentials), cliques)
+    messages = np.zeros((len(graph.places) // 2, K))
     labels = np.zeros(56, np.int32)
     before = np.inf
     for s in range(40):
@@ -122,7 +124,7 @@ def test_of_trees_of_cliques_max_product_is_exact():
     messages = np.zeros((12, 3)), np.zeros((12, 3))
     labels = np.zeros(9, np.int32)
     scores = flat_scores(potentials)
-    scores = scores._replace(node=scores.node[order])
+    scores = search_scores(scores._replace(node=scores.node[order]), cliques)
     score = best_by_max_product(scores, cliques, graph, (0, 0, 9, 5), messages, labels)
     assert score == pytest.approx(best(potentials, structure)[0], abs=1e-10)
 

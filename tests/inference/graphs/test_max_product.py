@@ -16,6 +16,7 @@ from sklearn_struct.inference.graphs.flat_scores import flat_scores
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.inference.graphs.max_product import best_by_max_product
 from sklearn_struct.inference.graphs.search_order import ordered
+from sklearn_struct.inference.graphs.search_scores import search_scores
 
 # four nodes, each joined to each, and five more that hang on one of these: what the four say comes
 # back to them along cycles, and counts more often than what the five say
@@ -53,7 +54,7 @@ def by_max_product(w, x):
     order, cliques, graph = ordered(potentials(w, x), STRUCTURE)
     labels = np.zeros(N, np.int32)
     messages = np.zeros((2, 2 * len(EDGES), 2))
-    scores = flat_scores(potentials(w, x))
+    scores = search_scores(flat_scores(potentials(w, x)), cliques)
     scores = scores._replace(node=scores.node[order])
     example = 0, 0, N, 100
     best_by_max_product(scores, cliques, graph, example, tuple(messages), labels)
@@ -115,7 +116,7 @@ def test_convex_surrogates_learn_it(inference):
 def searched(potentials, structure):
     """Labels and scores by max-product alone."""
     order, cliques, graph = ordered(potentials, structure)
-    scores = flat_scores(potentials)
+    scores = search_scores(flat_scores(potentials), cliques)
     scores = scores._replace(node=scores.node[order])
     labels = np.zeros(len(order), np.int32)
     best = np.empty(structure.n_examples)
