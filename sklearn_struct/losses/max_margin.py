@@ -10,6 +10,7 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.evidence import Evidence
 
 __all__ = ["MaxMargin", "MaxMarginBound", "hinge"]
 
@@ -20,7 +21,8 @@ class MaxMargin(Loss):
     Without costs it is the loss of the structured perceptron (Collins, EMNLP 2002), else the
     structured hinge, margin-rescaled by the costs (Taskar et al., NIPS 2003; Tsochantaridis et al.,
     JMLR 2005). It is convex and has kinks; the derivative is the subgradient of one best rival:
-    indicators of that rival minus indicators of y.
+    indicators of that rival minus indicators of y. Where the evidence also has sets of allowed
+    labels, these cost nothing.
 
     Parameters
     ----------
@@ -46,8 +48,12 @@ class MaxMargin(Loss):
         potentials, evidence, structure, weight = batch
         y = evidence.known_labels()
         rival = np.empty(len(y), dtype=np.int32)
-        self.inference.argmax(self._raised(potentials, y), structure, rival, value)
-        differs = (rival != y) * self.margin if self.cost is None else self.cost[y, rival]
+        costs = self._costs(evidence)
+        self.inference.argmax(self._raised(potentials, y, costs), structure, rival, value)
+        if costs is None:
+            differs = (rival != y) * self.margin
+        else:
+            differs = costs[np.arange(len(y)), rival]
         tables = zip(potentials.cliques, structure.families, out.cliques, strict=True)
         for f, (table, family, into) in enumerate(tables):
             given = (y, rival, differs, weight, f == 0)
@@ -58,16 +64,31 @@ class MaxMargin(Loss):
         """What the loss of each example is at most, also where the best rival is not found."""
         potentials, evidence, structure, weight = batch
         y = evidence.known_labels()
-        raised = self._raised(potentials, y)
+        raised = self._raised(potentials, y, self._costs(evidence))
         bound = self.inference.score_bound(raised, structure)
         least = bound - self.inference.scores(raised, structure, y)
         return np.where(weight != 0.0, least, 0.0)
 
-    def _raised(self, potentials: Potentials, y: np.ndarray) -> Potentials:
+    def _costs(self, evidence: Evidence) -> np.ndarray | None:
+        """What each label costs at each token, (n, n_labels); None if all wrong ones cost the same.
+        Labels that are allowed cost nothing, and others what they cost beside the nearest of these.
+        """
+        allowed = evidence.allowed
+        if allowed is None:
+            return None if self.cost is None else self.cost[evidence.known_labels()]
+        if self.cost is None:
+            return np.where(allowed, 0.0, self.margin)
+        masks, mask = np.unique(allowed, axis=0, return_inverse=True)
+        least = [self.cost[of_mask].min(axis=0) for of_mask in masks]
+        return np.where(allowed, 0.0, np.array(least)[mask])
+
+    def _raised(
+        self, potentials: Potentials, y: np.ndarray, costs: np.ndarray | None
+    ) -> Potentials:
         """Scores with what rivals are to be ahead by, but for a constant."""
         node, cliques = potentials
-        if self.cost is not None:
-            return Potentials(node + self.cost[y].astype(node.dtype), cliques)
+        if costs is not None:
+            return Potentials(node + costs.astype(node.dtype), cliques)
         if self.margin:
             node = node.copy()
             # less for y, instead of more for all others

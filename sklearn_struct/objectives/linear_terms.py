@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from sklearn_struct.compiled.simd import aligned
+from sklearn_struct.compiled.threads import go_on
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.linear.vectors_side_by_side import parts, put, take
 from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.latent_margin import LatentMargin
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 
@@ -141,6 +144,27 @@ class LinearTerms(LinearObjective):
             cliques.append(vector[start:stop].reshape(-1, width))
             start = stop
         return Potentials(node, tuple(cliques))
+
+    def completed_labels(self, w: np.ndarray) -> np.ndarray:
+        """The best allowed labels of all nodes, for a loss that completes them."""
+        W = self.potentials.expand(w)
+        loss: LatentMargin = self.loss  # type: ignore[assignment]
+        labels = np.empty(self.data.n_nodes, np.int32)
+
+        def of_block(b: int) -> None:
+            go_on()
+            block = self.blocks[b]
+            batch = self._batch(self.potentials.forward(W, block), block)
+            labels[block.tokens] = loss.completed(batch)
+
+        self.threads.map(of_block, len(self.blocks))
+        return labels
+
+    def with_completed(self, labels: np.ndarray) -> Self:
+        """The objective of such a loss where these labels are held fast."""
+        loss: LatentMargin = self.loss  # type: ignore[assignment]
+        evidence = self.data.evidence._replace(labels=labels)
+        return self.with_evidence(loss.of_completed(), evidence)
 
     @property
     def n_potentials(self) -> int:

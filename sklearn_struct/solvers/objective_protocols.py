@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-__all__ = ["BatchObjective", "DifferenceObjective", "DualObjective", "SumOfTerms"]
+__all__ = ["BatchObjective", "DifferenceObjective", "DualObjective", "HiddenTerms", "SumOfTerms"]
 
 # what a dual pass keeps of its examples: a matter of the objective
 State = TypeVar("State")
@@ -122,6 +122,20 @@ class SumOfTerms(BatchObjective, Protocol):
 
     def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:
         """Views (number, n, width) of the penalised entries of the n vectors in W."""
+        ...
+
+
+class HiddenTerms(SumOfTerms, Protocol):
+    """A sum of terms whose labels are known in part, as f - g: f is a largest score with costs, g
+    the largest one of allowed labellings.
+    """
+
+    def completed_labels(self, w: np.ndarray) -> np.ndarray:
+        """The best allowed labelling at w."""
+        ...
+
+    def with_completed(self, labels: np.ndarray) -> SumOfTerms:
+        """The objective in which these labels are the allowed ones: f less their score."""
         ...
 
 

@@ -16,6 +16,7 @@ from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.solvers.arow import adaptive
+from sklearn_struct.solvers.convex_concave import convex_concave
 from sklearn_struct.solvers.convex_difference import expectation_maximisation
 from sklearn_struct.solvers.frank_wolfe import frank_wolfe
 from sklearn_struct.solvers.gradient_descent import cg, gradient_descent
@@ -62,8 +63,19 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "pa-ii": passive_aggressive_squared,
     "arow": adaptive,
     "frank-wolfe": frank_wolfe,
+    "cccp": convex_concave,
 }
-STOCHASTIC = {"sag", "sdca", "sgd", "ap", "pa", "pa-ii", "arow", "frank-wolfe"}  # take `rng`
+STOCHASTIC = {
+    "sag",
+    "sdca",
+    "sgd",
+    "ap",
+    "pa",
+    "pa-ii",
+    "arow",
+    "frank-wolfe",
+    "cccp",
+}  # take `rng`
 NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag", "em"}  # serve an L1 penalty
 BY_VALUE = {
@@ -73,6 +85,7 @@ BY_VALUE = {
     "pa-ii",
     "arow",
     "frank-wolfe",
+    "cccp",
 }  # whose `tol` is of values, not of gradients
 OF_KINKS = BY_VALUE  # that serve losses without a derivative everywhere
 WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
@@ -119,7 +132,7 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
             )
         return "sgd"
     if not loss.smooth:
-        return _choice_for_kinks(solver, settings.l1_ratio)
+        return _choice_for_kinks(solver, settings.l1_ratio, loss.convex)
     if solver == "frank-wolfe":
         raise ValueError(f"solver={solver!r} is for loss='hinge'; use 'lbfgs' or 'auto'")
     if solver == "auto":
@@ -148,14 +161,17 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
     return solver
 
 
-def _choice_for_kinks(solver: str, l1_ratio: float) -> str:
-    """The same for a loss that is the largest of planes."""
+def _choice_for_kinks(solver: str, l1_ratio: float, convex: bool) -> str:
+    """The same for a loss that is the largest of planes, or a difference of two such."""
     if solver not in OF_KINKS | {"auto"} or l1_ratio > 0:
         raise ValueError(
             "loss='hinge' has kinks, so it needs solver='frank-wolfe', 'sgd' or 'auto', and "
             f"l1_ratio=0, got solver={solver!r} and l1_ratio={l1_ratio}"
         )
-    return "frank-wolfe" if solver == "auto" else solver
+    if solver not in {"frank-wolfe", "auto"}:
+        return solver
+    # which is a "frank-wolfe" for each completion of the hidden labels
+    return "frank-wolfe" if convex else "cccp"
 
 
 def choice_for_rows(solver: str, C: float, l1_ratio: float, rows: SparseRows) -> str:

@@ -22,6 +22,7 @@ from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.blocks import Blocks
 from sklearn_struct.losses.contrastive import Contrastive
 from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.losses.latent_margin import LatentMargin
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.max_margin import hinge
@@ -104,7 +105,9 @@ class LossParameters:
         - "hinge" (Tsochantaridis et al., Journal of Machine Learning Research 2005): the structured
           support vector machine. The score of the right labelling should be ahead of every other
           one by the `cost` of that one. Probabilities of such a model are not calibrated. For the
-          solvers "frank-wolfe" and "sgd".
+          solvers "frank-wolfe" and "sgd". Where labels are missing or have hidden states, it is the
+          latent structured support vector machine (Yu and Joachims, ICML 2009), which is not
+          convex: "frank-wolfe" is repeated with the best completion of the labels.
 
         "pseudo", "piecewise", "contrastive" and "samplerank" need no sums over labellings, and are
         quick on any graph; `inference` then matters for predictions alone.
@@ -162,11 +165,13 @@ def loss_of(settings: LossSettings, inference: Inference, evidence: Evidence | N
     name = settings.loss
     solver = settings.solver
     if evidence is not None and evidence.allowed is not None:
+        if name == "hinge":
+            return LatentMargin(inference, settings.cost)
         if name != "log_likelihood" or solver == "sag":
             raise ValueError(
                 "hidden states, missing labels, sets of labels and hidden nodes need "
-                f"loss='log_likelihood' and another solver than 'sag', got loss={name!r} and "
-                f"solver={solver!r}"
+                "loss='log_likelihood' or 'hinge', and another solver than 'sag', got "
+                f"loss={name!r} and solver={solver!r}"
             )
         return MarginalLikelihood(inference)
     loss = LOSSES[name](inference, settings)

@@ -54,7 +54,8 @@ class BaseLatentGraph(BaseTypedGraph, RestartParameters):
         sum over states. Labels that are not in a dict have 1 state. A label may have 0 if it has
         shared states. If nodes have types, the keys are pairs (type, label); hidden types have no
         such states. None: labels have no states. The objective is not convex, and `init` says where
-        training begins; it needs ``loss="log_likelihood"``.
+        training begins; it needs ``loss="log_likelihood"`` or "hinge". With "hinge" choose
+        ``decoder="states"``, as such a model has no calibrated probabilities to sum.
     shared_states : dict of {tuple of labels: int}, default=None
         With `n_states`: how many further states several labels share, such as ``{("A", "B"): 1}``.
         A shared state has the same weights of features under each of its labels. Its intercept and
@@ -183,6 +184,14 @@ class BaseLatentGraph(BaseTypedGraph, RestartParameters):
             of_labels: np.ndarray = states.of_labels[labels]
             return of_labels
         of_states: np.ndarray = labels[:, states.label]
+        return of_states
+
+    def _cost(self) -> np.ndarray | None:
+        cost = super()._cost()
+        states = self._hidden_states()
+        if cost is None or states is None:
+            return cost
+        of_states: np.ndarray = cost[np.ix_(states.label, states.label)]
         return of_states
 
     def _typed_rows(self) -> TypedLabels:

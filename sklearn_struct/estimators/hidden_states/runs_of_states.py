@@ -19,6 +19,7 @@ from sklearn_struct.estimators.hidden_states.weights_of_states import (
     places,
     places_of_labels,
 )
+from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.objectives.shared_weights import SharedWeights
 from sklearn_struct.objectives.weight_patterns import Pattern
@@ -48,10 +49,15 @@ class StateRuns(NamedTuple):
         states = self.states
         if self.init == "labels" and states.several and not np.any(w0):
             place = places_of_labels(self.pattern, states)
-            w0 = solve_alike(settings, objective, place, iterations.scale)
+            w0 = solve_alike(settings, _smooth(objective), place, iterations.scale)
         starts = self._starts(settings, w0)
         if not states.shared:
             return solve_from(settings, solver, objective, starts, iterations)
+        if solver == "cccp":
+            raise ValueError(
+                "loss='hinge' has no shared states; use loss='log_likelihood', or "
+                "shared_states=None"
+            )
         if solver == "sgd":
             raise ValueError(
                 "solver='sgd' has no shared states; use 'lbfgs' or 'auto', or shared_states=None"
@@ -77,3 +83,10 @@ class StateRuns(NamedTuple):
             return w
         every: np.ndarray = w[places(self.pattern, self.states.group)]
         return every
+
+
+def _smooth(objective: LinearObjective) -> LinearObjective:
+    """The objective, or that of the likelihood in the place of a loss with kinks."""
+    if objective.loss.smooth:
+        return objective
+    return objective.with_loss(MarginalLikelihood(objective.inference))
