@@ -35,7 +35,7 @@ def tables():
     """The rows of both tables: a dict of cells, by column, for each loss."""
     text = PAGE.read_text(encoding="utf-8")
     made = []
-    for start in ("What each is with an ``inference``", "With which solvers each goes"):
+    for start in ("The first table says, for each ``loss``", "The second table says which solvers"):
         _, head, body = re.split(
             r"^(?:=+ +)+=+$", text[text.index(start) :], maxsplit=3, flags=re.M
         )[:3]
