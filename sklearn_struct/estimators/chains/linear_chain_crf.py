@@ -64,8 +64,8 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
 
     Labels may be missing: write None for an unknown label, or a set if one of several labels is
     right. The loss is then minus the log-probability of all labellings that y allows [6]_. It is
-    not convex, and "sag", "ap" and "pa" cannot minimise it. A sequence without any known label
-    teaches this model nothing; `GECRF` learns from such sequences.
+    not convex, and "sag", "ap", "pa", "pa-ii" and "arow" cannot minimise it. A sequence without any
+    known label teaches this model nothing; `GECRF` learns from such sequences.
 
     The solvers "ap", "pa", "pa-ii" and "arow" minimise other losses, one sequence at a time. They
     are quick and good for `predict`, but the probabilities of such a model are not calibrated.
@@ -113,12 +113,13 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         What `fit` minimises for each sequence. "log_likelihood": minus the log-probability of the
         labelling. "pointwise": minus the sum of the log-probabilities of its labels [5]_. This loss
         takes weights of tokens and labels. It is not convex, and costs three to four times as much
-        time. The solvers "newton-cg", "trust-ncg", "ap" and "pa" cannot minimise it.
-        "softmax_margin": minus the log-probability, where `cost` is added to the scores of wrong
-        labels [8]_. "hinge": the loss of the structured support vector machine [9]_. The score of
-        the labelling should exceed that of each other labelling by the cost of the latter. The loss
-        is the largest amount by which this fails. Its probabilities are not calibrated. The solvers
-        "frank-wolfe" and "sgd" minimise it.
+        time. The solvers "newton-cg", "trust-ncg", "ap", "pa", "pa-ii" and "arow" cannot minimise
+        it. "softmax_margin": minus the log-probability, where `cost` is added to the scores of
+        wrong labels [8]_. "ap", "pa", "pa-ii" and "arow" cannot minimise it either. "hinge": the
+        loss of the structured support vector machine [9]_. The score of the labelling should exceed
+        that of each other labelling by the cost of the latter. The loss is the largest amount by
+        which this fails. Its probabilities are not calibrated. The solvers "frank-wolfe" and "sgd"
+        minimise it.
     class_weight : dict of {label: weight}, "balanced" or None, default=None
         Weights of labels, which multiply those of tokens. A label that is not in the dict has
         weight 1. "balanced" gives all labels the same sum of weights. For ``loss="pointwise"``, or
