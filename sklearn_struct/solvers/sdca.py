@@ -3,8 +3,9 @@
 
 With a penalty the optimal w is a combination of the examples' rows. Each step takes one example and
 finds its factor exactly, while the others keep theirs; there is no step length. A pass costs as
-much as an evaluation, and where there are more parameters than examples some twenty passes do what
-L-BFGS needs hundreds of iterations for.
+much as an evaluation. Where there are more parameters than examples, it needs far fewer passes than
+L-BFGS needs iterations: on the noun phrases of CoNLL-2000, `MEstimatedCRF` with C=1 needs 22 and
+80.
 """
 
 from __future__ import annotations

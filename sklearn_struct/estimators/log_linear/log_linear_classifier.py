@@ -97,8 +97,8 @@ class LogLinearClassifier(
         Hash the names of joint features into this many columns. Different features may then share a
         weight, and no names are kept. `ProductFeatures` are then called as any function.
     tol : float, default=1e-4
-        A solver stops when no entry of the objective's gradient, divided by C and the total weight,
-        exceeds `tol`.
+        A solver stops when no entry of the objective's gradient, divided by C and the total sample
+        weight, exceeds `tol`.
     n_jobs : int, default=None
         Threads over examples, in joblib's meaning. Results have the same bits for any number.
 

