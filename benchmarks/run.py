@@ -51,10 +51,19 @@ from papers import (
     skip_chains,
     snakes,
     spectral_grammars,
+    structured_svm,
     training_costs,
     worker_processes,
 )
-from peers import encoding, end_to_end, graph_messages, logistic, nltk_parsing, training
+from peers import (
+    encoding,
+    end_to_end,
+    graph_messages,
+    logistic,
+    nltk_parsing,
+    potts_search,
+    training,
+)
 from speed import (
     compiling,
     criteria,
@@ -84,6 +93,7 @@ SUITES = (
     hidden_starts,
     citation_network,
     sequence_classes,
+    structured_svm,
     training_costs,
     worker_processes,
     training,
@@ -92,6 +102,7 @@ SUITES = (
     logistic,
     nltk_parsing,
     graph_messages,
+    potts_search,
     parsers,
     threads,
     responsiveness,

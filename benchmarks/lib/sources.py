@@ -98,4 +98,15 @@ PAPERS = {
         "ICDM 2008",
     ),
     "qu-2019": Paper("Qu, Bengio and Tang", "GMNN: graph Markov neural networks", "ICML 2019"),
+    "lacostejulien-2013": Paper(
+        "Lacoste-Julien, Jaggi, Schmidt and Pletscher",
+        "Block-coordinate Frank-Wolfe optimization for structural SVMs",
+        "ICML 2013",
+    ),
+    "shah-2015": Paper(
+        "Shah, Kolmogorov and Lampert",
+        "A multi-plane block-coordinate Frank-Wolfe algorithm for training structural SVMs with a"
+        " costly max-oracle",
+        "CVPR 2015",
+    ),
 }
