@@ -20,11 +20,12 @@ __all__ = ["CALLED", "GivenImages", "Layout", "as_images", "axes_of", "is_table"
 
 # what an array of pixels is called, and its axes
 CALLED = {2: "image", 3: "volume"}
+ONE = {2: "an image", 3: "a volume"}
 AXES = {2: "(h, w, n_channels)", 3: "(z, h, w, n_channels)"}
 
 
 class Layout(NamedTuple):
-    """Where pixels stand: the shapes of images, and the flat numbers of the pixels that have a node,
+    """Where pixels stand: the shapes of images, and the flat numbers of the pixels that have nodes,
     None for all. ``packed`` says that X is one array.
     """
 
@@ -81,8 +82,8 @@ class Layout(NamedTuple):
 
 
 class GivenImages(NamedTuple):
-    """Images as rows of numbers, one for each pixel that has a node, and ``pictures``, a row for each
-    pixel of the image, of which some may have no node; None for an image that has none of its own.
+    """Images as rows of numbers, one for each pixel that has a node, and ``pictures``: a row for
+    each pixel, also of those without a node; None for an image that has no picture of its own.
     """
 
     rows: list[np.ndarray]
@@ -133,7 +134,7 @@ def as_images(X: Any, n_axes: int) -> GivenImages:
                 raise InputTypeError(
                     f"X[{i}] is a tuple of {len(item)} items; one of two is (features, picture)"
                 )
-            item, picture = item  # noqa: PLW2901
+            item, picture = item
         arrays.append(_checked(item, n_axes, f"X[{i}]"))
         pictures.append(None if picture is None else _picture(picture, arrays[-1], i))
     _check_channels(arrays)
@@ -151,7 +152,7 @@ def as_images(X: Any, n_axes: int) -> GivenImages:
     return GivenImages(rows, pictures, layout)
 
 
-def _items(X: Any, n_axes: int) -> tuple[Sequence[Any], bool]:
+def _items(X: Any, n_axes: int) -> tuple[Any, bool]:
     """The images of X, and whether it is one array of them."""
     what = CALLED[n_axes]
     X = as_list(X)
@@ -208,16 +209,16 @@ def _checked(item: Any, n_axes: int, place: str) -> np.ndarray:
     if item is None or isinstance(item, str | dict):
         raise InputTypeError(f"{place} is a {type(item).__name__}, not an {AXES[n_axes]} array")
     array = _numbers(item, place)
-    what = CALLED[n_axes]
+    what = ONE[n_axes]
     if array.ndim == n_axes:
         raise InputTypeError(
-            f"{place} has the shape {array.shape}, but the shape of a {what} is {AXES[n_axes]}: "
-            f"give a {what} of one channel as x[..., None]"
+            f"{place} has the shape {array.shape}, but the shape of {what} is {AXES[n_axes]}: "
+            f"give {what} of one channel as x[..., None]"
             f"{_other(array.ndim - 1, n_axes)}"
         )
     if array.ndim != n_axes + 1:
         raise InputTypeError(
-            f"{place} has the shape {array.shape}, but the shape of a {what} is {AXES[n_axes]}"
+            f"{place} has the shape {array.shape}, but the shape of {what} is {AXES[n_axes]}"
             f"{_other(array.ndim - 1, n_axes)}"
         )
     return array

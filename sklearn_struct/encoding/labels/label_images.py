@@ -139,8 +139,8 @@ def classes_of_channels(classes: np.ndarray, n: int, given: Any) -> np.ndarray:
             )
         if not np.array_equal(labels, np.unique(labels)):
             raise ValueError(
-                f"labels must be sorted and distinct, got {labels.tolist()[:20]}; sort the channels "
-                "of X alike, X[..., numpy.argsort(labels)]"
+                f"labels must be sorted and distinct, got {labels.tolist()[:20]}; sort the "
+                "channels of X alike, X[..., numpy.argsort(labels)]"
             )
         others = [label for label in classes.tolist() if label not in set(labels.tolist())]
         if others:
@@ -164,8 +164,8 @@ def codes_of(
     layout: Layout,
     unseen: int | None,
 ) -> np.ndarray:
-    """Codes (int32) of the labels of nodes; any where they are unknown, and `unseen`, if it is given,
-    for labels that are not among `classes`.
+    """Codes (int32) of the labels of nodes; any where they are unknown. Labels that are not among
+    `classes` have the code `unseen`, if it is given.
 
     Raises
     ------
@@ -189,9 +189,9 @@ def codes_of(
     if len(missing) and unseen is None:
         node = int(missing[0])
         seen = ", ".join(map(repr, classes.tolist()[:20])) + (", ..." if len(classes) > 20 else "")
+        label = labels[node : node + 1].tolist()[0]
         raise UnknownLabelError(
-            f"{layout.place(node, 'y')}: label {labels[node : node + 1].tolist()[0]!r} was not seen "
-            f"in fit (known: {seen})"
+            f"{layout.place(node, 'y')}: label {label!r} was not seen in fit (known: {seen})"
         )
     codes[missing] = -1 if unseen is None else unseen
     return codes
