@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,18 +98,24 @@ def axes_of(neighbours: int) -> int:
 
 
 def is_table(X: Any) -> bool:
-    """Whether X is two-dimensional, with single pixels as its rows, or may be meant to be."""
-    shape = getattr(X, "shape", None)
-    if hasattr(X, "iloc") or (shape is not None and len(shape) == 2 and not _of_objects(X)):
+    """Whether X is two-dimensional, with single pixels as its rows, or meant to be."""
+    if hasattr(X, "iloc"):
         return True
-    if shape is not None and len(shape) != 1:
-        return False
+    if hasattr(X, "__array__") and not isinstance(X, np.ndarray):
+        X = np.asarray(X)  # of another library
+    if _of_objects(X):
+        first = next(X.flat, None)
+        return X.ndim == 2 and not is_list(first) and not isinstance(first, str)
+    shape = getattr(X, "shape", None)
+    if shape is not None:
+        # scikit-learn says what is wrong with one dimension
+        return len(shape) in (1, 2)
     if not is_list(X) or not len(X):
         return False
     first = X[0]
-    if isinstance(first, tuple | list) and len(first) and np.ndim(first[0]) == 0:
-        return not isinstance(first[0], list | tuple | np.ndarray)
-    return False
+    if isinstance(first, Number):
+        return True
+    return isinstance(first, list | tuple) and len(first) > 0 and isinstance(first[0], Number)
 
 
 def layout_of_rows(n: int) -> Layout:
@@ -156,6 +163,8 @@ def _items(X: Any, n_axes: int) -> tuple[Any, bool]:
     """The images of X, and whether it is one array of them."""
     what = CALLED[n_axes]
     X = as_list(X)
+    if hasattr(X, "__array__") and not isinstance(X, np.ndarray):
+        X = np.asarray(X)  # of another library
     shape = getattr(X, "shape", None)
     if shape is not None and _of_objects(X):
         # numpy makes columns of tuples
