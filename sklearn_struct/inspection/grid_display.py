@@ -33,8 +33,8 @@ class GridDisplay:
 
     Parameters
     ----------
-    image : ndarray of shape (h, w) or (h, w, 3)
-        What to show: grey, or red, green and blue.
+    image : ndarray of shape (h, w) or (h, w, 3), or None
+        What to show: grey, or red, green and blue; None for labels alone.
     prediction : ndarray of shape (h, w)
         Labels. Masked pixels stay white.
     truth : ndarray of shape (h, w) or None, default=None
@@ -70,7 +70,7 @@ class GridDisplay:
 
     def __init__(
         self,
-        image: np.ndarray,
+        image: np.ndarray | None,
         prediction: np.ndarray,
         truth: np.ndarray | None = None,
         classes: Sequence[Any] | None = None,
@@ -137,7 +137,7 @@ class GridDisplay:
         self,
         axes: Sequence[Axes] | None = None,
         *,
-        cmap: str | Colormap = "tab20",
+        cmap: str | Colormap | None = None,
         legend: bool = True,
         titles: Sequence[str] = ("image", "truth", "prediction"),
     ) -> Self:
@@ -146,9 +146,11 @@ class GridDisplay:
         Parameters
         ----------
         axes : sequence of matplotlib Axes, default=None
-            As many as there are panels; None: a new figure.
-        cmap : str or matplotlib Colormap, default="tab20"
-            The colours of labels.
+            As many as there are panels: one for each of image, truth and prediction that is not
+            None. None: a new figure.
+        cmap : str or matplotlib Colormap, default=None
+            The colours of labels. None: "tab10" up to ten labels, "tab20" up to twenty, "turbo" for
+            more.
         legend : bool, default=True
             Whether to name the labels beside the last panel, if there are at most 20.
         titles : sequence of str, default=("image", "truth", "prediction")
@@ -159,23 +161,22 @@ class GridDisplay:
         GridDisplay
             Itself.
         """
-        labels = [None, self.truth, self.prediction]
-        panels = [
-            (title, part)
-            for title, part in zip(titles, labels, strict=True)
-            if part is not None or title == titles[0]
+        colours = self._colours(cmap)
+        parts: list[Any] = [
+            self.image,
+            None if self.truth is None else _coloured(self.truth, colours),
+            _coloured(self.prediction, colours),
         ]
+        panels = [pair for pair in zip(titles, parts, strict=True) if pair[1] is not None]
         if axes is None:
             size = (INCHES * len(panels), INCHES)
-            _, made = subplots("GridDisplay", ncols=len(panels), figsize=size)
-            axes = list(made)
+            _, made = subplots("GridDisplay", ncols=len(panels), figsize=size, squeeze=False)
+            axes = list(made[0])
         if len(axes) != len(panels):
             raise LengthMismatchError(f"there are {len(panels)} panels but {len(axes)} axes")
-        colours = self._colours(cmap)
         self.axes_ = list(axes)
-        self.images_ = []
-        for ax, (title, part) in zip(self.axes_, panels, strict=True):
-            shown = self.image if part is None else _coloured(part, colours)
+        self.images_: list[Any] = []
+        for ax, (title, shown) in zip(self.axes_, panels, strict=True):
             self.images_.append(ax.imshow(shown, cmap="gray", interpolation="nearest"))
             ax.set(title=title, xticks=[], yticks=[])
         if legend and len(colours) <= LEGEND:
@@ -183,7 +184,7 @@ class GridDisplay:
         self.figure_ = self.axes_[0].figure
         return self
 
-    def _colours(self, cmap: str | Colormap) -> dict[Any, Any]:
+    def _colours(self, cmap: str | Colormap | None) -> dict[Any, Any]:
         """The colour of each label."""
         from matplotlib import colormaps
 
@@ -192,9 +193,12 @@ class GridDisplay:
             both = [self.prediction] if self.truth is None else [self.prediction, self.truth]
             occur = [np.ma.compressed(np.ma.asarray(part)) for part in both]
             classes = np.unique(np.concatenate(occur)).tolist()
+        n = len(classes)
+        if cmap is None:
+            cmap = "tab10" if n <= 10 else "tab20" if n <= LEGEND else "turbo"
         colour = colormaps[cmap] if isinstance(cmap, str) else cmap
         # of a list of colours one after the other, else evenly
-        steps = range(colour.N) if colour.N <= LEGEND else np.linspace(0, 1, len(classes))
+        steps = range(colour.N) if colour.N <= LEGEND else np.linspace(0, 1, n)
         return {
             label: colour(steps[k % len(steps)])
             for k, label in enumerate(np.array(classes).tolist())
