@@ -1,7 +1,4 @@
-"""What pairwise weights do to the scores of a classifier: Potts, contrast and directions.
-
-python docs/pictures/images.py
-"""
+"""What weights of neighbours do to scores of labels, without and with contrast."""
 
 from __future__ import annotations
 
@@ -12,10 +9,10 @@ from sklearn_struct import GridCRF
 from sklearn_struct.inspection import GridDisplay
 
 SHAPE = (32, 40)
-N = 12
+rng = np.random.default_rng(1)
 
 
-def scene(rng: np.random.Generator) -> np.ndarray:
+def scene() -> np.ndarray:
     """A bar and a disc on a ground."""
     row, column = np.indices(SHAPE)
     labels = np.zeros(SHAPE, int)
@@ -26,28 +23,19 @@ def scene(rng: np.random.Generator) -> np.ndarray:
     return labels
 
 
-def main() -> None:
-    rng = np.random.default_rng(1)
-    y = np.array([scene(rng) for _ in range(N)])
-    scores = np.eye(3)[y] + rng.normal(scale=0.7, size=(*y.shape, 3))
-    pictures = np.array([0.3, 0.6, 0.9])[y] + rng.normal(scale=0.1, size=y.shape)
-    X = list(zip(scores, pictures, strict=True))
-    models = {
-        '"potts"': GridCRF(unary="scores"),
-        '"contrast"': GridCRF(unary="scores", pairwise="contrast"),
-    }
-    figure, axes = plt.subplots(1, 5, figsize=(11, 2.2), layout="constrained")
-    axes[0].imshow(pictures[0], cmap="gray")
-    axes[0].set(title="picture", xticks=[], yticks=[])
-    panels = {"truth": y[0], "largest score": scores[0].argmax(axis=-1)}
-    for name, crf in models.items():
-        crf.set_params(decoder="marginal").fit(X[1:], y[1:])
-        panels[name] = crf.predict(X[:1])[0]
-        print(name, crf.score(X[:1], y[:1]))
-    for ax, (title, labels) in zip(axes[1:], panels.items(), strict=True):
-        display = GridDisplay(None, labels, classes=range(3))
-        display.plot([ax], titles=("", "", title), legend=ax is axes[-1])
+y = np.array([scene() for _ in range(12)])
+scores = np.eye(3)[y] + rng.normal(scale=0.7, size=(*y.shape, 3))
+pictures = np.array([0.3, 0.6, 0.9])[y] + rng.normal(scale=0.1, size=y.shape)
+X = list(zip(scores, pictures, strict=True))
 
+panels = {"truth": y[0], "largest score": scores[0].argmax(axis=-1)}
+for pairwise in ("potts", "contrast"):
+    crf = GridCRF(unary="scores", pairwise=pairwise, decoder="marginal").fit(X[1:], y[1:])
+    panels[f'"{pairwise}"'] = crf.predict(X[:1])[0]
 
-if __name__ in ("__main__", "builtins"):
-    main()
+figure, axes = plt.subplots(1, 5, figsize=(11, 2.2), layout="constrained")
+axes[0].imshow(pictures[0], cmap="gray")
+axes[0].set(title="picture", xticks=[], yticks=[])
+for ax, (title, labels) in zip(axes[1:], panels.items(), strict=True):
+    display = GridDisplay(None, labels, classes=range(3))
+    display.plot([ax], titles=("", "", title), legend=ax is axes[-1])

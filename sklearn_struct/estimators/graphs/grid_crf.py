@@ -43,7 +43,7 @@ class GridCRF(BaseGrid):
     See Also
     --------
     GraphCRF : Any graph, with features of edges.
-    GraphArray.from_segments : Graphs of superpixels, which are quicker than pixels.
+    sklearn_struct.GraphArray.from_segments : Graphs of superpixels, which are quicker.
     sklearn_struct.metrics.mean_iou_score : Compares label images.
     sklearn_struct.inspection.GridDisplay : An image, its labels and those predicted.
 
