@@ -10,6 +10,7 @@ import numpy as np
 from sklearn_struct.containers.grid_edges import contrasts, directions, edges
 from sklearn_struct.containers.memory_checks import reserve
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.graphs import EDGES, GivenCliques
 from sklearn_struct.encoding.images import GivenImages
 from sklearn_struct.exceptions import InputTypeError
@@ -100,7 +101,7 @@ def check_room(offsets: np.ndarray, n_labels: int) -> None:
     """Raise MemoryError if the tables of the edges of an image do not fit."""
     for i, (first, last) in enumerate(pairwise(offsets.tolist())):
         reserve(
-            COPIES * 8 * (last - first) * n_labels**2,
+            COPIES * 8 * (last - first) * n_columns(n_labels, 2),
             f"X[{i}] has {last - first:,} edges, and with pairwise='contrast' each has a table of "
             f"{n_labels} x {n_labels} labels (with 'potts' they share one), which",
         )

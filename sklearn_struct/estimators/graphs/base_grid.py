@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple
 
@@ -264,6 +265,10 @@ class BaseGrid(BaseGraphCRF):
             if rows is not None:
                 check_room(family.offsets, len(self.classes_))
         return super()._inputs(sequences)
+
+    @abstractmethod
+    def _labels(self, codes: np.ndarray, sequences: Any) -> np.ndarray:
+        """Codes -> labels in the form of X."""
 
     def _score_of(self, place: NodePlace, code: int | None) -> str:
         of = "two neighbours"
