@@ -68,6 +68,8 @@ def _array(given: Any, i: int) -> np.ndarray:
         array = given if isinstance(given, np.ndarray) else np.asarray(given)
     except ValueError:
         raise InputTypeError(f"y[{i}] is no array: its rows differ in length") from None
+    if not array.size:
+        return array.astype(np.int64)  # an empty list has no type
     if array.dtype.kind == "f":
         raise InputTypeError(
             f"y[{i}] has dtype {array.dtype}, but labels are integers or strings; write "
