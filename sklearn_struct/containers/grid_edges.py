@@ -48,7 +48,10 @@ def contrasts(rows: np.ndarray, tables: list[np.ndarray]) -> list[np.ndarray]:
     """exp(-|x_i - x_j|^2 / (2 m)) for the edges of each table, where m is the mean of |x_i - x_j|^2
     over the edges of all tables. It is 1 where pixels are alike, and everywhere if all are.
     """
-    squares = [_squares(rows, table) for table in tables]
+    # all that counts are ratios of distances, and squares of these numbers are finite
+    largest = float(np.abs(rows).max(initial=0))
+    unit = rows / largest if largest > 0 else rows
+    squares = [_squares(unit, table) for table in tables]
     n = sum(map(len, squares))
     mean = sum(float(part.sum()) for part in squares) / max(n, 1)
     if mean == 0.0:

@@ -175,6 +175,7 @@ def _items(X: Any, n_axes: int) -> tuple[Any, bool]:
             raise InputTypeError(
                 f"X is a single {what}, or {what}s without channels, of the shape {tuple(shape)}; "
                 f"one {what} is [X], {what}s of one channel are X[..., None]"
+                f"{_other(len(shape) - 2, n_axes)}"
             )
         if len(shape) != n_axes + 2:
             raise InputTypeError(

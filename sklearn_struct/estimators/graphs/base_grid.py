@@ -283,6 +283,9 @@ def _flat_weights(sample_weight: Any, sequences: Any) -> Any:
     layout = sequences.layout
     if sequences.flat or not is_per_token(sample_weight):
         return sample_weight
-    parts = [np.asarray(part) for part in sample_weight]
+    try:
+        parts = [np.asarray(part) for part in sample_weight]
+    except ValueError:
+        return sample_weight  # rows of different lengths, of which others tell
     shaped = [part.shape for part in parts] == layout.shapes
     return [layout.of_nodes(part, i) for i, part in enumerate(parts)] if shaped else parts
