@@ -13,7 +13,7 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.encoding.graphs import EDGES, GivenCliques
 from sklearn_struct.encoding.images import GivenImages
-from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.exceptions import InputTypeError, NonFiniteError
 
 __all__ = ["GridForm", "check_room", "grid_cliques"]
 
@@ -89,7 +89,12 @@ def _picture(given: GivenImages, i: int, form: GridForm) -> np.ndarray:
             )
         return given.rows[i]
     kept = given.layout.kept[i]
-    return picture if kept is None else picture[kept]
+    rows = picture if kept is None else picture[kept]
+    wrong = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(wrong):
+        place = given.layout.place(int(given.layout.offsets[i]) + int(wrong[0]))
+        raise NonFiniteError(f"{place}: its picture is not finite ({rows[wrong[0]]})")
+    return rows
 
 
 def _packed(parts: list[np.ndarray]) -> SequenceArray:

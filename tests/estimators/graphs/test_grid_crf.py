@@ -549,6 +549,9 @@ def test_bad_images():
     zeros = np.log(np.maximum(X[0], 0), where=X[0] > 0, out=np.full(X[0].shape, -np.inf))
     with pytest.raises(ValueError, match=r"take numpy.log\(numpy.maximum\(p, 1e-6\)\)"):
         GridCRF(unary="scores").fit([zeros], [y[0] % 2])
+    spoilt = np.where(np.arange(6).reshape(2, 3) == 4, np.inf, 0.0)
+    with pytest.raises(ValueError, match=r"X\[1\], pixel \(1, 1\): its picture is not finite"):
+        GridCRF(pairwise="contrast").fit([X[0], (X[1], spoilt), X[2]], y)
     with pytest.raises(TypeError, match=r"X\[0\] has scores and no picture"):
         GridCRF(unary="scores", pairwise="contrast").fit(X, [labels % 2 for labels in y])
 
