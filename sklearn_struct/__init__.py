@@ -26,6 +26,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelihoodCRF
     from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
     from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
+    from sklearn_struct.estimators.graphs.grid_crf import GridCRF
     from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
     from sklearn_struct.estimators.hidden_markov.constraint_driven_hmm import ConstraintDrivenHMM
     from sklearn_struct.estimators.hidden_markov.hmm import HMM
@@ -53,6 +54,7 @@ __all__ = [
     "FeatureTemplates",
     "GraphArray",
     "GraphCRF",
+    "GridCRF",
     "HiddenStateClassifier",
     "LatentChainCRF",
     "LinearChainCRF",
@@ -93,6 +95,7 @@ _ESTIMATORS = {
     "FactorialCRF": "graphs.factorial_crf",
     "GECRF": "chains.ge_crf",
     "GraphCRF": "graphs.graph_crf",
+    "GridCRF": "graphs.grid_crf",
     "HMM": "hidden_markov.hmm",
     "HiddenStateClassifier": "hidden_states.hidden_state_classifier",
     "LatentChainCRF": "hidden_states.latent_chain_crf",

@@ -329,6 +329,7 @@ NEW = {  # which no earlier version has
     "ConstraintDrivenHMM",
     "FactorialCRF",
     "GraphCRF",
+    "GridCRF",
     "HiddenStateClassifier",
     "LatentChainCRF",
     "PrototypeMRF",

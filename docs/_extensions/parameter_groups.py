@@ -20,7 +20,7 @@ GROUPS = {
     "Model": """
         order base edge_features allowed_transitions constrain_training symmetric key max_pairs
         skip_features reach emissions stop boundary min_length constant distant_pairs
-        horizontal_order vertical_order
+        horizontal_order vertical_order neighbours pairwise directions unary scale labels
     """,
     "Hidden states": """
         n_states shared_states state_transitions tied tied_transitions hidden n_grammars
@@ -32,7 +32,7 @@ GROUPS = {
     """,
     "Few or missing labels": """
         labeled_features prototypes target_weight distance majority entropy_weight classes
-        penalty constrained n_best supervised_share n_rounds
+        penalty constrained n_best supervised_share n_rounds ignore_label unknown
     """,
     "Loss, penalty and smoothing": """
         loss C l1_ratio class_weight cost block_size blocks piece_size pieces n_steps inputs

@@ -19,6 +19,7 @@ QUESTIONS = [
         ["PCFG", "EMLPCFG", "SpectralLPCFG", "MEstimatedPCFG"],
     ),
     ("Are the items nodes\nof a graph?", ["GraphCRF"]),
+    ("Are they the pixels\nof images?", ["GridCRF"]),
     ("Several labels\nfor each token?", ["FactorialCRF"]),
     ("Do equal words help\neach other far apart?", ["SkipChainCRF"]),
     (

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.containers.networks import column, read_network
 from sklearn_struct.containers.one_dimensional import OneDimensional
+from sklearn_struct.containers.segments import graph_of_segments, labels_of_segments
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typed_nodes import TypedNodes
 
@@ -215,6 +216,81 @@ class GraphArray(OneDimensional):
         if label is None:
             return X
         return X, [column(part.nodes, label, f"X[{i}], node") for i, part in enumerate(read)]
+
+    @classmethod
+    def from_segments(
+        cls, images: Any, segments: Any, y: Any = None, *, ignore_label: Any = None
+    ) -> Any:
+        """Make graphs of superpixels: each segment is a node, and those that touch have an edge.
+
+        Nodes stand in the order of the segments' numbers. So ``labels[segments]`` are pixels again
+        where these count from 0, and ``labels[numpy.unique(segments, return_inverse=True)[1]]``
+        (reshaped, before numpy 2) where they do not.
+
+        Features of a node are the mean of each channel, the share of the image's pixels, and the
+        mean position along each axis, from 0 to 1. Features of an edge are the length of the shared
+        border, divided by the whole border that the segment with the shorter one has to others;
+        and exp(-d / (2 m)), where d is the squared distance of the mean colours, and m the mean of
+        d over the edges of the image. It is 1 for equal colours.
+
+        Parameters
+        ----------
+        images : list of arrays (h, w) or (h, w, n_channels)
+            Also volumes (z, h, w) or (z, h, w, n_channels); a single array is one image.
+        segments : list of arrays (h, w) of int
+            The number of the segment of each pixel, such as ``skimage.segmentation.slic`` gives
+            them. Of a single image a single array.
+        y : list of arrays (h, w), default=None
+            Labels of pixels. A node gets the label that most of its pixels have.
+        ignore_label : int or str, default=None
+            Pixels of y with this value do not count, as masked ones. A node without any other one
+            gets None, an unknown label.
+
+        Returns
+        -------
+        X : GraphArray
+        y : list of lists
+            The labels of nodes; only with `y`.
+
+        Raises
+        ------
+        ValueError
+            If an image, its segments and its labels have different shapes, or segments are no whole
+            numbers.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn_struct import GraphArray
+        >>> image = np.array([[0.1, 0.2, 0.9], [0.1, 0.2, 0.8]])
+        >>> segments = np.array([[0, 0, 2], [0, 1, 2]])
+        >>> X = GraphArray.from_segments(image, segments)
+        >>> nodes, edges, edge_features = X[0]
+        >>> edges.tolist()
+        [[0, 1], [0, 2], [1, 2]]
+        >>> nodes[:, 0].round(2).tolist()  # mean colours
+        [0.13, 0.2, 0.85]
+        """
+        if isinstance(segments, np.ndarray) and segments.dtype != object:
+            images = [images]
+            segments = [segments]
+            y = None if y is None else [y]
+        parts = [images, segments] if y is None else [images, segments, y]
+        if len(set(map(len, parts))) > 1:
+            names = ("images", "arrays of segments", "arrays of labels")
+            counts = ", ".join(f"{len(part)} {name}" for part, name in zip(parts, names))
+            raise ValueError(f"there are {counts}")
+        graphs = [
+            graph_of_segments(image, of_image, f"[{i}]")
+            for i, (image, of_image) in enumerate(zip(images, segments))
+        ]
+        X = cls(*map(list, zip(*graphs, strict=True))) if graphs else cls([], [])
+        if y is None:
+            return X
+        return X, [
+            labels_of_segments(labels, of_image, ignore_label, f"[{i}]")
+            for i, (labels, of_image) in enumerate(zip(y, segments))
+        ]
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same graphs, value by value."""

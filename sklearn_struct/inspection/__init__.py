@@ -8,6 +8,7 @@ from sklearn_struct.inspection.explanation import Explanation
 from sklearn_struct.inspection.feature_weights_display import FeatureWeightsDisplay
 from sklearn_struct.inspection.graph_display import GraphDisplay
 from sklearn_struct.inspection.graph_explanation import GraphExplanation
+from sklearn_struct.inspection.grid_display import GridDisplay
 from sklearn_struct.inspection.latent_state_display import LatentStateDisplay
 from sklearn_struct.inspection.latent_state_table import latent_states
 from sklearn_struct.inspection.loss_curve_display import LossCurveDisplay
@@ -23,6 +24,7 @@ __all__ = [
     "FeatureWeightsDisplay",
     "GraphDisplay",
     "GraphExplanation",
+    "GridDisplay",
     "LatentStateDisplay",
     "LossCurveDisplay",
     "MarginalDisplay",

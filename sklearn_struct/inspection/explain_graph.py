@@ -14,10 +14,12 @@ from sklearn_struct.containers.typed_nodes import TypedNodes
 from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.graphs import EDGES
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph, Graphs
+from sklearn_struct.estimators.graphs.base_grid import BaseGrid
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.inspection.fitted_model import (
     edge_feature_names,
     feature_names,
+    last_step,
     names_of_rows,
     texts,
 )
@@ -35,6 +37,11 @@ def explain_graph(
     rival: Iterable[Label] | None = None,
 ) -> GraphExplanation:
     """Say why a labelling of one graph has the score that it has; see `explain`."""
+    if isinstance(last_step(estimator), BaseGrid):
+        raise InputTypeError(
+            "explain knows sequences and graphs, but no images; the weights of a GridCRF are coef_ "
+            "or scale_, and smoothness_, contrast_ or clique_transition_"
+        )
     model, graphs, given = read_graph(estimator, x)
     if list(model.templates_) != [EDGES]:
         raise InputTypeError(

@@ -1,4 +1,4 @@
-"""Scores for sequences of labels, by token, by sequence and by span, and for trees."""
+"""Scores for sequences of labels, by token, by sequence and by span, for trees and for images."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sklearn_struct.metrics.bracket_scores import (
     bracket_report,
     complete_match_score,
 )
+from sklearn_struct.metrics.mean_iou import mean_iou_score
 from sklearn_struct.metrics.span_report import span_classification_report
 from sklearn_struct.metrics.span_scores import (
     span_f1_score,
@@ -27,6 +28,8 @@ __all__ = [
     "bracket_report",
     "complete_match_score",
     "extract_spans",
+    "mean_iou_score",
+    "mean_iou_scorer",
     "sequence_accuracy_score",
     "sequence_accuracy_scorer",
     "span_classification_report",

@@ -6,6 +6,7 @@ from sklearn.metrics import make_scorer
 
 from sklearn_struct.metrics.accuracy import sequence_accuracy_score, token_accuracy_score
 from sklearn_struct.metrics.bracket_scores import bracket_f1_score
+from sklearn_struct.metrics.mean_iou import mean_iou_score
 from sklearn_struct.metrics.span_scores import (
     span_f1_score,
     span_precision_score,
@@ -14,6 +15,7 @@ from sklearn_struct.metrics.span_scores import (
 
 __all__ = [
     "bracket_f1_scorer",
+    "mean_iou_scorer",
     "sequence_accuracy_scorer",
     "span_f1_scorer",
     "span_precision_scorer",
@@ -22,6 +24,7 @@ __all__ = [
 ]
 
 bracket_f1_scorer = make_scorer(bracket_f1_score)
+mean_iou_scorer = make_scorer(mean_iou_score)
 span_f1_scorer = make_scorer(span_f1_score)
 span_precision_scorer = make_scorer(span_precision_score)
 span_recall_scorer = make_scorer(span_recall_score)

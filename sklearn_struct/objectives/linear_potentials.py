@@ -23,6 +23,7 @@ from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.lookup_for_prediction import Lookup, LookupMap
 from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
+from sklearn_struct.linear.scaled_scores import ScaleMap
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 from sklearn_struct.objectives.tied_columns import TiedMap
 from sklearn_struct.objectives.weight_patterns import (
@@ -103,8 +104,11 @@ def bind(
     X, forward. `inputs` says what X does not; by default cliques have features of their last nodes.
     """
     K = pattern.n_labels
-    node_map: DenseMap | RowsMap | LookupMap
-    if by_matrix(pattern, X):
+    node_map: DenseMap | RowsMap | LookupMap | ScaleMap
+    if pattern.n_scales:
+        scores = X.tokens.toarray() if sp.issparse(X.tokens) else X.tokens
+        node_map = ScaleMap(np.asarray(scores, dtype=dtype), pattern.n_scales)
+    elif by_matrix(pattern, X):
         node_map = DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), K)
     elif table is None:
         node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
@@ -153,7 +157,7 @@ class LinearPotentials:
     ----------
     pattern : Pattern
         Which weights exist.
-    node_map : DenseMap, RowsMap or LookupMap
+    node_map : DenseMap, RowsMap, LookupMap or ScaleMap
         From features of nodes to labels.
     clique_maps : sequence of DenseMap, PairsMap, TiedMap or None
         For each family from features of cliques to their columns; None without features: one table
@@ -165,7 +169,7 @@ class LinearPotentials:
     def __init__(
         self,
         pattern: Pattern,
-        node_map: DenseMap | RowsMap | LookupMap,
+        node_map: DenseMap | RowsMap | LookupMap | ScaleMap,
         clique_maps: Sequence[CliqueMap],
         kinds: Kinds | None = None,
     ) -> None:

@@ -1,4 +1,6 @@
-"""Labellings of a clique that share a weight, as they differ by the order of its nodes alone."""
+"""Labellings of a clique that share a weight: those that differ by the order of its nodes alone, or
+all in which its nodes agree.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ import numpy as np
 from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
-__all__ = ["TiedMap", "Ties", "ties"]
+__all__ = ["TiedMap", "Ties", "equal_labels", "ties"]
 
 
 class Ties(NamedTuple):
@@ -45,10 +47,24 @@ def ties(n_labels: int, size: int) -> Ties:
     labels = np.indices((n_labels,) * size).reshape(size, -1)
     ascending = np.sort(labels, axis=0)
     place = np.ravel_multi_index(tuple(ascending), (n_labels,) * size)
-    first, column = np.unique(place, return_inverse=True)
+    assert len(place) == n_columns(n_labels, size)
+    return _of_numbers(place)
+
+
+def equal_labels(n_labels: int, size: int) -> Ties:
+    """Column 0 are the labellings in which all nodes have the same label, column 1 all others, of
+    which one label has none.
+    """
+    differ = np.ones(n_columns(n_labels, size), np.int64)
+    differ[:: max(int(np.sum(n_labels ** np.arange(size))), 1)] = 0
+    return _of_numbers(differ)
+
+
+def _of_numbers(number: np.ndarray) -> Ties:
+    """Labellings with the same number share a column."""
+    _, first, column = np.unique(number, return_index=True, return_inverse=True)
     order = np.argsort(column, kind="stable")
     bounds = np.searchsorted(column[order], np.arange(len(first)))
-    assert len(column) == n_columns(n_labels, size)
     return Ties(column, first, order, bounds)
 
 

@@ -18,13 +18,14 @@ import scipy.sparse as sp
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.linear.observed_feature_labels import BITS, observed
-from sklearn_struct.objectives.tied_columns import Ties, ties
+from sklearn_struct.objectives.tied_columns import Ties, equal_labels, ties
 
 __all__ = [
     "CliquePattern",
     "Pattern",
     "Segments",
     "all_pairs",
+    "each_pair",
     "every_clique_pair",
     "every_node_pair",
     "masked_pairs",
@@ -40,7 +41,8 @@ class CliquePattern(NamedTuple):
 
     ``features`` are the pairs (clique feature, column) with a weight, None for all of them;
     ``columns`` the columns with a weight that is the same whatever X is. If the nodes are
-    `symmetric`, the labellings that differ by their order alone are one column.
+    `symmetric`, the labellings that differ by their order alone are one column. With `potts` there
+    is one column with weights, of the labellings in which all nodes have the same label.
     """
 
     size: int
@@ -48,10 +50,20 @@ class CliquePattern(NamedTuple):
     features: CSR | None
     columns: np.ndarray
     symmetric: bool = False
+    potts: bool = False
 
     def ties(self, n_labels: int) -> Ties | None:
         """Which labellings share a column; None if none do."""
+        if self.potts:
+            return equal_labels(n_labels, self.size)
         return ties(n_labels, self.size) if self.symmetric else None
+
+    def n_weighted(self, n_labels: int) -> int:
+        """How many columns may have weights; they are the first ones."""
+        if self.potts:
+            return 1
+        tied = self.ties(n_labels)
+        return n_columns(n_labels, self.size) if tied is None else tied.n
 
 
 class Pattern(NamedTuple):
@@ -59,7 +71,8 @@ class Pattern(NamedTuple):
 
     ``node`` are the pairs (feature, label) with a weight; None stands for all of them.
     ``edge_columns`` are the features of X that condition cliques, the same in all families; empty
-    where cliques have features of their own, or none.
+    where cliques have features of their own, or none. With `n_scales` features are scores, one for
+    each label, that are multiplied by one weight, or by one for each label.
     """
 
     n_features: int
@@ -68,6 +81,7 @@ class Pattern(NamedTuple):
     families: tuple[CliquePattern, ...]
     edge_columns: np.ndarray
     fit_intercept: bool
+    n_scales: int = 0
 
     @property
     def order(self) -> int:
@@ -92,6 +106,8 @@ class Pattern(NamedTuple):
     def sizes(self) -> list[int]:
         """The lengths of the segments of w; of Python's integers, which do not overflow."""
         of_nodes = self.n_features * self.n_labels if self.node is None else len(self.node.indices)
+        if self.n_scales:
+            of_nodes = self.n_scales
         of_features = [
             f.n_features * width if f.features is None else len(f.features.indices)
             for f, width in zip(self.families, self.tied_widths, strict=True)
@@ -184,13 +200,23 @@ def _pairs_of(kept: np.ndarray, width: int) -> CSR:
     return CSR(indptr, indices, np.empty(0, dtype=np.int32))
 
 
+def each_pair(n_features: int, width: int) -> CSR:
+    """Every pair of a feature and one of the first `width` columns."""
+    return _pairs_of(np.ones(n_features, dtype=bool), width)
+
+
 def _every_pair(pairs: CSR | None, n_features: int, width: int) -> CSR:
     """The pairs themselves, also where None stands for all of them."""
-    return _pairs_of(np.ones(n_features, dtype=bool), width) if pairs is None else pairs
+    return each_pair(n_features, width) if pairs is None else pairs
 
 
 def every_node_pair(pattern: Pattern) -> CSR:
-    """The pairs (feature, label), also where None stands for all of them."""
+    """The pairs (feature, label), also where None stands for all of them; scores have their own
+    labels alone.
+    """
+    if pattern.n_scales:
+        every = np.arange(pattern.n_labels + 1)
+        return CSR(every, every[:-1].astype(np.int32), np.empty(0, np.int32))
     return _every_pair(pattern.node, pattern.n_features, pattern.n_labels)
 
 

@@ -82,6 +82,7 @@ def put_chain(
         "loss_curve": "loss_curve_" in has,
         "stream": stream,
         **put_optional(chain, "rows_in"),
+        **({"n_scales": int(pattern.n_scales)} if pattern.n_scales else {}),
         **_put_gap(chain),
     }
 
@@ -106,7 +107,7 @@ def read_chain(
         stored,
         "the model",
         **kinds,
-        **optional(stored, rows_in=bool, gap=float, gap_certified=bool),
+        **optional(stored, rows_in=bool, n_scales=int, gap=float, gap_certified=bool),
     )
     take_optional(chain, stored, "rows_in")
     _take_gap(chain, stored)
@@ -249,7 +250,14 @@ def _pattern(
     n_features = natural(stored["n_features"], "n_features")
     families, columns = cliques.read(chain, stored, where, arrays)
     node = checks.pairs(arrays, where + "node", n_features, K) if stored["node"] else None
-    return Pattern(n_features, K, node, families, columns, stored["fit_intercept"])
+    pattern = Pattern(n_features, K, node, families, columns, stored["fit_intercept"])
+    n_scales = stored.get("n_scales", 0)
+    if "n_scales" in stored:
+        right = n_scales in (1, K) and n_features == K and node is None
+        right &= checks.is_allowed(chain, "unary", "scores")
+        if not right or pattern.fit_intercept:
+            raise ModelFileError(f"{K} labels cannot have {n_scales} scales of {n_features} scores")
+    return pattern._replace(n_scales=n_scales)
 
 
 def _stream(stored: Json, w: np.ndarray, mean: np.ndarray) -> tuple[str, Stream]:

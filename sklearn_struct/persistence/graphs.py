@@ -62,6 +62,7 @@ def _put_families(pattern: Pattern, where: str, arrays: Arrays) -> dict[str, Any
                 "n_features": int(family.n_features),
                 "pairs": family.features is not None,
                 "symmetric": bool(family.symmetric),
+                **({"potts": True} if family.potts else {}),
             }
         )
     return {"families": families}
@@ -82,11 +83,14 @@ def _families(K: int, stored: dict[str, Any], where: str, arrays: Arrays, typed:
     families = []
     room = MOST_COLUMNS
     for f, family in enumerate(stored["families"]):
-        size, n, has_pairs, symmetric = fields(family, f"family {f}", **FAMILY)
+        potts = type(family) is dict and family.get("potts") is True
+        kinds = FAMILY | ({"potts": bool} if potts else {})
+        size, n, has_pairs, symmetric, *_ = fields(family, f"family {f}", **kinds)
         here = f"{where}family {f}"
         if not 2 <= size <= MOST_NODES:
             raise ModelFileError(f"{here} cannot have {size} nodes")
         width = math.comb(K + size - 1, size) if symmetric else n_columns(K, size)
+        width = 1 if potts else width
         columns = checks.ascending(arrays, here + "/columns", width)
         # a file with many labels may claim any size
         if len(columns) < width:
@@ -95,7 +99,9 @@ def _families(K: int, stored: dict[str, Any], where: str, arrays: Arrays, typed:
                 raise ModelFileError(f"{here} must have all of {width} labellings")
         n = natural(n, "n_features")
         pairs = checks.pairs(arrays, here, n, width) if has_pairs else None
-        families.append(CliquePattern(size, n, pairs, columns, symmetric))
+        if potts and pairs is None and n:
+            raise ModelFileError(f"{here} must say which labellings have weights of features")
+        families.append(CliquePattern(size, n, pairs, columns, symmetric, potts))
     return tuple(families), np.arange(0)
 
 
@@ -180,7 +186,8 @@ def _templates(
             if vectorizer.n_features_out_ != features.width:
                 raise ModelFileError(f"template {f}: the vectorizer gives other features")
             features.vectorizer = vectorizer
-        templates[name] = Template(family["size"], family["symmetric"], features)
+        potts = bool(family.get("potts"))
+        templates[name] = Template(family["size"], family["symmetric"], features, potts)
     return templates
 
 

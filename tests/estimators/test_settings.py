@@ -8,7 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from public_estimators import CHAINS, CLASSIFIERS, GRAPHS, GRAPHS_OF_SEQUENCES, PARSERS, PREDICTORS
+from public_estimators import (
+    CHAINS,
+    CLASSIFIERS,
+    GRAPHS,
+    GRAPHS_OF_SEQUENCES,
+    IMAGES,
+    PARSERS,
+    PREDICTORS,
+)
 from sklearn.exceptions import ConvergenceWarning
 
 import sklearn_struct
@@ -291,6 +299,8 @@ def data(cls):
         return WORDS, [f"class {i}" for i in range(len(WORDS))]
     if cls in GRAPHS:
         return [(sentence, [[0, 1]]) for sentence in WORDS], TAGS
+    if cls in IMAGES:
+        return [np.eye(2)[..., None]] * 2, [np.eye(2, dtype=int)] * 2
     return WORDS, TREES if cls in PARSERS else TAGS
 
 

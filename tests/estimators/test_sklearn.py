@@ -10,7 +10,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from public_estimators import GRAPHS, PARSERS, READ_TABLES, public_classes
+from public_estimators import GRAPHS, IMAGES, PARSERS, READ_TABLES, public_classes
 from scipy.stats import loguniform
 from sklearn.base import ClassifierMixin, clone
 from sklearn.datasets import load_iris
@@ -153,7 +153,9 @@ ESTIMATORS = [
 ]
 # what is new, until it has settings above
 ESTIMATORS += [
-    cls() for cls in READ_TABLES + GRAPHS if not any(isinstance(e, cls) for e in ESTIMATORS)
+    cls()
+    for cls in READ_TABLES + GRAPHS + IMAGES
+    if not any(isinstance(e, cls) for e in ESTIMATORS)
 ]
 WITHOUT_TABLES = [
     SequenceVectorizer(),

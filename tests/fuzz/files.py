@@ -34,6 +34,7 @@ from sklearn_struct import (
     FactorialCRF,
     FeatureTemplates,
     GraphCRF,
+    GridCRF,
     HiddenStateClassifier,
     LatentChainCRF,
     LinearChainCRF,
@@ -80,6 +81,8 @@ TREES = [
 ]
 CODES = [[(len(tag), True) for tag in tags] for tags in TAGS]
 NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WORDS]
+IMAGES = [np.arange(12.0).reshape(2, 3, 2) % 5, np.arange(8.0).reshape(4, 1, 2) % 3]
+LABELS = [np.array([[0, 1, 1], [0, 0, 1]]), np.array([[0], [1], [1], [0]])]
 
 KINDS = ["bytes", "sealed bytes", "sealed json", "sealed arrays", "crfsuite"]
 STRANGE = [
@@ -166,6 +169,8 @@ def simple() -> list[tuple[object, object]]:
         (of_states.fit(GRAPHS, TAGS), GRAPHS),
         (GraphCRF(loss="hinge", random_state=0, tol=9.0).fit(GRAPHS, TAGS), GRAPHS),
         (SkipChainCRF(max_iter=2, tol=9.0).fit(WORDS, TAGS), WORDS),
+        (GridCRF(pairwise="contrast", directions=True, **QUICK).fit(IMAGES, LABELS), IMAGES),
+        (GridCRF(unary="scores", pairwise="symmetric", **QUICK).fit(IMAGES, LABELS), IMAGES),
         (FactorialCRF(max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
         (
             LatentChainCRF(

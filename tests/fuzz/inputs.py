@@ -329,17 +329,21 @@ def _wrong(model: Any, name: str, result: Any, given: dict[str, Any]) -> str:
             # labels of each row, a tuple for each token unless there is one row
             known = set(product(*(classes.tolist() for classes in rows)))
             known = {labels[0] for labels in known} if len(rows) == 1 else known
-        found = {
-            label
-            for labels in result
-            for label in (labels if isinstance(labels, list) else [labels])
-        }
+        found = {label for labels in result for label in _labels_of(labels)}
         return "" if found <= known else f"labels {found - known}"
     if name == "transform":
         tokens = result.tokens if isinstance(result, SequenceArray) else result
         width = getattr(model, "n_features_out_", tokens.shape[1])
         return "" if tokens.shape[1] == width else f"{tokens.shape[1]} columns of {width}"
     return ""
+
+
+def _labels_of(item: Any) -> list[Any]:
+    """The labels of a sequence, of an image, or of a single input."""
+    if isinstance(item, np.ndarray):
+        known: list[Any] = np.ma.compressed(np.ma.asarray(item)).tolist()
+        return known
+    return item if isinstance(item, list) else [item]
 
 
 # ---------------------------------------------------------------- what they are given

@@ -114,6 +114,8 @@ def data(form: str, shape: str) -> tuple[Any, Any]:
     elif form == "packed graphs":
         edges = [chords(length)] * n
         X = GraphArray(list(numbers), edges, [np.ones((len(table), 2)) for table in edges])
+    elif "images" in form:
+        return images(form, *SHAPES[shape])
     elif form == "pairs of labels":
         tags = [[(tag, len(tag)) for tag in row] for row in tags]
     if form in ("rows", "inputs"):
@@ -124,6 +126,17 @@ def data(form: str, shape: str) -> tuple[Any, Any]:
     if form == "numbers":
         return X, [[len(tag) for tag in row] for row in tags]
     return X, tags
+
+
+def images(form: str, n: int, n_pixels: int) -> tuple[Any, Any]:
+    """Of blocks that are seen dimly; as many as the classes of `subjects` have."""
+    rng = np.random.default_rng(0)
+    height = 4 if n > 1 else 50
+    y = np.repeat(rng.integers(2, size=(n, height, n_pixels // (2 * height))), 2, axis=2)
+    X = np.eye(2)[y] + rng.normal(size=(*y.shape, 2))
+    if form == "packed images":
+        return X, y
+    return list(zip(X, X)) if form == "images with pictures" else list(X), list(y)
 
 
 def chords(length: int) -> list[list[int]]:

@@ -23,6 +23,7 @@ from sklearn_struct import (
     FeatureTemplates,
     GraphArray,
     GraphCRF,
+    GridCRF,
     HiddenStateClassifier,
     LatentChainCRF,
     LinearChainCRF,
@@ -49,6 +50,12 @@ NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WOR
 ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5]])
 # a triangle, an edge, a cycle of four
 EDGES = [[[0, 1], [1, 2], [2, 0]], [[0, 1]], [[1, 0], [1, 2], [3, 2], [0, 3]]]
+# of which some pixels are unknown
+IMAGES = [np.arange(12.0).reshape(2, 3, 2) % 5, np.arange(8.0).reshape(4, 1, 2) % 3]
+LABEL_IMAGES = [
+    np.array([[0, 1, 1], [0, 0, 1]]),
+    np.ma.array([[0], [1], [1], [0]], mask=[[1], *[[0]] * 3]),
+]
 KINDS = [[{"far": bool(a > b), "size": a} for a, b in edges] for edges in EDGES]
 
 
@@ -89,6 +96,9 @@ FORMS = {
     "packed graphs": (GraphArray(NUMBERS, EDGES, [np.eye(len(e), 2) for e in EDGES]), TAGS),
     "pairs of labels": (WORDS, [[(tag, len(tag)) for tag in tags] for tags in TAGS]),
     "rows": (ROWS, np.array(["A", "B", "B", "A"])),
+    "images": (IMAGES, LABEL_IMAGES),
+    "images with pictures": (list(zip(IMAGES, IMAGES, strict=True)), LABEL_IMAGES),
+    "packed images": (np.arange(48.0).reshape(2, 3, 4, 2) % 5, np.arange(24).reshape(2, 3, 4) % 2),
     "trees": (WORDS, TREES),
     "classes of words": (WORDS, ["short", "long", "long"]),
     "classes of numbers": (NUMBERS, ["B", "A", "B"]),
@@ -121,6 +131,13 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"inference": "gibbs", "solver": "sgd", "random_state": 0, "max_sweeps": 5},
         {"n_states": 2, "solver": "em", "init": "random", "random_state": 0},
         {"n_states": 3, "n_init": 2, "inference": "bp", "symmetric": True, "decoder": "states"},
+    ],
+    GridCRF: [
+        {},
+        {"pairwise": "contrast", "neighbours": 8, "directions": True, "dtype": "float32"},
+        {"pairwise": "table", "loss": "hinge", "unknown": "drop", "random_state": 0},
+        {"unary": "scores", "pairwise": "contrast", "inference": "bp"},
+        {"unary": "scores", "scale": "label", "pairwise": "symmetric", "decoder": "marginal"},
     ],
     GECRF: [{}, {"labeled_features": {"the": "DET"}}, {"labeled_features": {0: 4}}],
     HiddenStateClassifier: [

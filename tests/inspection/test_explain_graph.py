@@ -11,9 +11,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from typed_graphs import typed_graphs
 
-from sklearn_struct import GraphArray, GraphCRF
+from sklearn_struct import GraphArray, GraphCRF, GridCRF
 from sklearn_struct.datasets import make_snakes
-from sklearn_struct.exceptions import LengthMismatchError, UnknownLabelError
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.inspection import explain
 
 
@@ -187,3 +187,9 @@ def test_nodes_of_types_some_of_which_are_hidden():
 def states_weight(states):
     """The logarithm of the number of all states of two each."""
     return sum(state is not None for state in states) * np.log(2)
+
+
+def test_no_images():
+    crf = GridCRF().fit([np.eye(2)[..., None]], [np.eye(2, dtype=int)])
+    with pytest.raises(InputTypeError, match="explain knows sequences and graphs, but no images"):
+        explain(crf, np.eye(2)[..., None])

@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from sklearn_struct.objectives.tied_columns import ties
+from sklearn_struct.objectives.tied_columns import equal_labels, ties
 
 
 @pytest.mark.parametrize(("K", "size"), [(1, 2), (2, 2), (3, 2), (4, 3), (2, 4)])
@@ -30,3 +30,15 @@ def test_gather_is_the_transpose_of_spread():
         np.sum(tied.spread(of_columns) * of_labellings),
         np.sum(of_columns * tied.gather(of_labellings)),
     )
+
+
+@pytest.mark.parametrize(("K", "size"), [(1, 2), (2, 2), (3, 2), (3, 3)])
+def test_one_column_of_equal_labels(K, size):
+    tied = equal_labels(K, size)
+    assert tied.n == (2 if K > 1 else 1)
+    column = tied.column.reshape((K,) * size)
+    for labels in product(range(K), repeat=size):
+        assert column[labels] == int(len(set(labels)) > 1)
+    table = np.random.default_rng(0).normal(size=(2, K**size))
+    equal = table[:, tied.column == 0].sum(axis=1)
+    np.testing.assert_allclose(tied.gather(table)[:, 0], equal)

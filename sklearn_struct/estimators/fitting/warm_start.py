@@ -95,6 +95,8 @@ def transfer(source: FittedChain, target: Target, cliques: CliqueStarts = of_cha
     pattern = target.pattern
     K = len(label)
     node = _lookup(source.coef_, every_node_pair(pattern), feature, label)
+    if pattern.n_scales == 1:
+        node = np.mean(node, keepdims=True)
     features = []
     moves = []
     for f, start in enumerate(cliques(source, pattern, feature)):

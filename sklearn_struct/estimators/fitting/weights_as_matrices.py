@@ -24,6 +24,8 @@ class BaseLearned(Published):
     def coef_(self) -> Any:
         """Weights of features: (n_labels, n_features), a csr_array if X was sparse."""
         pattern = self._fitted("_pattern")
+        if pattern.n_scales:
+            return np.diag(np.broadcast_to(self._segments().node, pattern.n_labels))
         return _matrix(pattern.node, self._segments().node, pattern.n_labels, pattern.n_features)
 
     @property
@@ -45,6 +47,8 @@ class BaseLearned(Published):
         for family, weights, width in parts:
             table = _matrix(family.features, weights, width, family.n_features)
             tied = family.ties(pattern.n_labels)
+            if family.potts:
+                table = table.toarray()  # of one column, which stands in many places
             tables.append(table if tied is None else table[tied.column])
         return tables
 

@@ -21,6 +21,7 @@ from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
     Pattern,
     all_pairs,
+    each_pair,
     masked_pairs,
     observed_pairs,
 )
@@ -38,6 +39,7 @@ class Template(NamedTuple):
     size: int
     symmetric: bool
     features: CliqueFeatures
+    potts: bool = False
 
 
 class NodeTypes(NamedTuple):
@@ -88,6 +90,7 @@ class BaseGraph(BasePartlyLabelled):
                     cliques.size,
                     cliques.symmetric,
                     CliqueFeatures(name),
+                    cliques.potts,
                 )
                 for name, cliques in given.items()
             }
@@ -239,7 +242,9 @@ class BaseGraph(BasePartlyLabelled):
                     f"labellings, more than {MOST_COLUMNS:,}; use fewer labels or narrower cliques"
                 )
             width = template.features.width
-            pattern = CliquePattern(template.size, width, None, np.arange(0), template.symmetric)
+            none = np.arange(0)
+            ties = template.symmetric, template.potts
+            pattern = CliquePattern(template.size, width, None, none, *ties)
             families.append(self._with_pairs(pattern, family, rows, (codes, weight), K))
         none = np.arange(0)
         return Pattern(X.shape[1], K, node, tuple(families), none, self.fit_intercept)
@@ -263,10 +268,12 @@ class BaseGraph(BasePartlyLabelled):
         """
         codes, weight = labels
         tied = pattern.ties(K)
-        width = n_columns(K, pattern.size) if tied is None else tied.n
+        width = pattern.n_weighted(K)
         pattern = pattern._replace(columns=np.arange(width))
         if rows is None or not sp.issparse(rows):
-            return pattern
+            # a table of features would have a weight for each column
+            features = each_pair(pattern.n_features, width) if pattern.potts else None
+            return pattern._replace(features=features)
         of_cliques = weight[family.nodes].min(axis=1)
         if codes.ndim == 2:
             # what is open shows no labelling; all of them get a weight

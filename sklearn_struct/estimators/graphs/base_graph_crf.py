@@ -268,8 +268,12 @@ class BaseGraphCRF(
         graphs = self.__dict__.pop("_graphs", None)
         if self.blocks is None or sequences.flat:
             return weights, loss
-        block = block_numbers(graphs, self.blocks, sequences.X.offsets)
+        block = self._block_numbers(graphs, sequences)
         return weights._replace(evidence=weights.evidence._replace(block=block)), loss
+
+    def _block_numbers(self, graphs: Any, sequences: Any) -> np.ndarray:
+        """The block of each node, as the parameter `blocks` gives them."""
+        return block_numbers(graphs, self.blocks, sequences.X.offsets)
 
     def _certify(self, objective: LinearObjective) -> None:
         """Add to the gap what rivals that were not found may have above those that were."""

@@ -1,0 +1,78 @@
+"""The map of scores of labels to potentials: each is multiplied by a weight."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.threads import N_PARTS, Pool, parts
+from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
+
+__all__ = ["ScaleMap"]
+
+# numbers for fewer of which a second part does not pay
+SMALL = 100_000
+
+
+class ScaleMap:
+    """X a dense (n, width) array, a score for each label; parameters are one scale, or `n_scales` =
+    width of them, one for each label.
+    """
+
+    def __init__(self, X: np.ndarray, n_scales: int) -> None:
+        self.X = X
+        self.dtype = X.dtype
+        self.size = self.expanded_size = n_scales
+
+    def expand(self, w: np.ndarray, W: np.ndarray) -> None:
+        W[:] = w
+
+    def compress(self, W: np.ndarray) -> np.ndarray:
+        return W
+
+    @property
+    def grains(self) -> Grains:
+        return [(self.size, self.size)]  # all of it is read anyway
+
+    def forward(
+        self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE
+    ) -> None:
+        """``out[:] = X[rows] * sum_c scales[c] * W_c``."""
+        W = W if scales is ONE else scales.astype(W.dtype) @ W.reshape(len(scales), -1)
+        np.multiply(self.X[rows], W, out=out)
+
+    def scatter(self, R: np.ndarray, rows: slice, scales: np.ndarray, W: np.ndarray) -> None:
+        """``W_c += scales[c] * sum_t X[rows][t] * R[t]``."""
+        sums = self.sums(R, rows)
+        for scale, vector in zip(scales, W.reshape(len(scales), -1), strict=True):
+            vector += scale * sums
+
+    def sums(self, R: np.ndarray, rows: slice) -> np.ndarray:
+        """The derivative in the scales, of those in the potentials of some rows."""
+        of_labels: np.ndarray = np.einsum("tk,tk->k", self.X[rows], R)
+        return of_labels if self.size > 1 else of_labels.sum(keepdims=True)
+
+    def transpose(self, dtype: np.dtype) -> _ScaleTranspose:
+        return _ScaleTranspose(self, dtype)
+
+
+class _ScaleTranspose:
+    """The derivative in the scales, once all rows of R are put."""
+
+    def __init__(self, scale_map: ScaleMap, dtype: np.dtype) -> None:
+        self.map = scale_map
+        self.R = np.empty(scale_map.X.shape, dtype=dtype)
+
+    def put(self, R: np.ndarray, rows: slice) -> None:
+        self.R[rows] = R
+
+    def product(self, pool: Pool, out: np.ndarray) -> None:
+        """Write the sums over all rows."""
+        n_parts = min(N_PARTS, 1 + self.R.size // SMALL)
+        rows = parts(len(self.R), n_parts)
+
+        # in parts that do not depend on the number of threads: their sum has the same bits for any
+        def of_part(c: int) -> np.ndarray:
+            with np.errstate(over="ignore", invalid="ignore"):
+                return self.map.sums(self.R[rows[c]], rows[c])
+
+        out[:] = np.sum(pool.map(of_part, len(rows)), axis=0)
