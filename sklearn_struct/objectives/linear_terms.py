@@ -14,6 +14,7 @@ from sklearn_struct.inference.base import Inference
 from sklearn_struct.linear.vectors_side_by_side import parts, put, take
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.latent_margin import LatentMargin
+from sklearn_struct.losses.planes import Planes
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 
@@ -147,7 +148,7 @@ class LinearTerms(LinearObjective):
             start = stop
         return Potentials(node, tuple(cliques))
 
-    def completed_labels(self, w: np.ndarray) -> np.ndarray:
+    def completion(self, w: np.ndarray) -> np.ndarray:
         """The best allowed labels of all nodes, for a loss that completes them."""
         W = self.potentials.expand(w)
         loss: LatentMargin = self.loss  # type: ignore[assignment]
@@ -162,10 +163,10 @@ class LinearTerms(LinearObjective):
         self.threads.map(of_block, len(self.blocks))
         return labels
 
-    def with_completed(self, labels: np.ndarray) -> Self:
+    def with_completion(self, completion: np.ndarray) -> Self:
         """The objective of such a loss where these labels are held fast."""
         loss: LatentMargin = self.loss  # type: ignore[assignment]
-        evidence = self.data.evidence._replace(labels=labels)
+        evidence = self.data.evidence._replace(labels=completion)
         return self.with_evidence(loss.of_completed(), evidence)
 
     @property
@@ -177,6 +178,10 @@ class LinearTerms(LinearObjective):
     def _direction(self) -> np.ndarray:
         """Zeros in the layout of terms, between any two calls."""
         return np.array(self.expand(np.zeros(self.size)), dtype=np.float64)
+
+    def new_planes(self) -> Planes:
+        """Room for the planes of a term."""
+        return Planes()
 
     def image(self, gradient: np.ndarray, i: int) -> np.ndarray:
         """Potentials of term i, flat, where the parameters are its gradient."""

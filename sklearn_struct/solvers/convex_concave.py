@@ -27,19 +27,19 @@ def convex_concave(
     """Minimise ``objective + l2 / 2 * ||w||**2``, where the objective is f - g, and each of both is
     the largest one of planes.
 
-    A round completes the hidden labels at w and minimises the objective of completed labels by
+    A round completes what is hidden at w and minimises the objective of that completion by
     `frank_wolfe`, to a relative gap of `tol`. That one is convex, never below the objective, and
     equal to it at w, so values fall. Stops when a round lowers the value by less than `tol` of it,
-    or changes no label. The result is no global minimum, so it has no gap.
+    or completes nothing in another way. The result is no global minimum, so it has no gap.
     """
     best = Result(w0.copy(), _value(objective, w0, l2), 0, False)
-    labels = np.empty(0, np.int32)
+    completion = np.empty(0, np.int32)
     while best.n_iter < max_iter and not best.converged:
-        now = objective.completed_labels(best.w)
-        if np.array_equal(now, labels):
+        now = objective.completion(best.w)
+        if np.array_equal(now, completion):
             return best._replace(converged=True)
-        labels = now
-        convex = objective.with_completed(labels)
+        completion = now
+        convex = objective.with_completion(completion)
         start = np.zeros_like(w0)
         step = frank_wolfe(convex, start, l1=l1, l2=l2, max_iter=max_iter, tol=tol, rng=rng)
         value = _value(objective, step.w, l2)

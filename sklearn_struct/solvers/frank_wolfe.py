@@ -16,20 +16,19 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sklearn_struct.solvers.objective_protocols import SumOfTerms
-from sklearn_struct.solvers.planes import Planes
+from sklearn_struct.solvers.objective_protocols import LargestPlanes
 from sklearn_struct.solvers.result import Callback, Result
 
 __all__ = ["frank_wolfe"]
 
 MOST_PASSES = 8  # over kept planes, after each that asks for new ones
-LITTLE = 0.5  # of the mean gap: terms with less are left out of passes over kept planes
+LITTLE = 0.1  # of the mean gap: terms with less are left out of passes over kept planes
 ENOUGH = 0.3  # of the gap of the pass before: less than that passes over kept planes need not leave
 HIGHER = 1e-12  # by which part a plane must be higher than those that are kept
 
 
 def frank_wolfe(
-    objective: SumOfTerms,
+    objective: LargestPlanes,
     w0: np.ndarray,
     *,
     l1: float,
@@ -73,11 +72,11 @@ def frank_wolfe(
 class _Course:
     """The shares of all terms' planes, and the weights that these make."""
 
-    def __init__(self, objective: SumOfTerms, l2: float) -> None:
+    def __init__(self, objective: LargestPlanes, l2: float) -> None:
         self.objective = objective
         self.l2 = l2
         self.W = np.array(objective.expand(np.zeros(objective.size)), dtype=np.float64)
-        self.planes = [Planes() for _ in range(objective.n_terms)]
+        self.planes = [objective.new_planes() for _ in range(objective.n_terms)]
         # w is minus this times the sum over terms of the mean slope
         self.scale = 1.0 / (l2 * objective.n_terms)
 

@@ -102,10 +102,6 @@ class SumOfTerms(BatchObjective, Protocol):
         """
         ...
 
-    def image(self, gradient: np.ndarray, i: int) -> np.ndarray:
-        """Potentials of term i, flat, where the parameters are its gradient."""
-        ...
-
     def squared_norm(self, gradient: np.ndarray, i: int) -> float:
         """Squared length of the gradient of term i in the parameters."""
         ...
@@ -125,17 +121,54 @@ class SumOfTerms(BatchObjective, Protocol):
         ...
 
 
-class HiddenTerms(SumOfTerms, Protocol):
-    """A sum of terms whose labels are known in part, as f - g: f is a largest score with costs, g
-    the largest one of allowed labellings.
+class Planes(Protocol):
+    """The planes of a term that were met, functions of its potentials theta, with shares that sum
+    to 1. At first there is one, 0 everywhere.
     """
 
-    def completed_labels(self, w: np.ndarray) -> np.ndarray:
-        """The best allowed labelling at w."""
+    def __len__(self) -> int: ...
+
+    @property
+    def height(self) -> float:
+        """The mean of the planes' offsets by shares."""
         ...
 
-    def with_completed(self, labels: np.ndarray) -> SumOfTerms:
-        """The objective in which these labels are the allowed ones: f less their score."""
+    def values(self, theta: np.ndarray) -> np.ndarray:
+        """The value of each plane at theta."""
+        ...
+
+    def add(self, gradient: np.ndarray, offset: float, image: np.ndarray) -> None:
+        """Add a plane without a share; `image` is that of its gradient."""
+        ...
+
+    def share_anew(self, theta: np.ndarray, curvature: float) -> tuple[float, np.ndarray]:
+        """Give planes their best shares: how far the highest one was above their mean, and the
+        change of the mean's gradient, empty if there is none.
+        """
+        ...
+
+
+class LargestPlanes(SumOfTerms, Protocol):
+    """A sum of terms each of which is the largest one of planes."""
+
+    def new_planes(self) -> Planes:
+        """Room for the planes of a term."""
+        ...
+
+    def image(self, gradient: np.ndarray, i: int) -> np.ndarray:
+        """Potentials of term i, flat, where the parameters are its gradient."""
+        ...
+
+
+class HiddenTerms(LargestPlanes, Protocol):
+    """The same where something is hidden, as f - g: both are largest ones of planes."""
+
+    def completion(self, w: np.ndarray) -> np.ndarray:
+        """What is hidden, as g has it at w."""
+        ...
+
+    def with_completion(self, completion: np.ndarray) -> LargestPlanes:
+        """The objective where this is known, which is f less a plane of g."""
         ...
 
 

@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.svm import LinearSVC
 
 from sklearn_struct import LinearChainCRF
+from sklearn_struct.losses.planes import Planes
 from sklearn_struct.solvers.frank_wolfe import frank_wolfe
 
 SOLVER = contracts.Solver(
@@ -42,6 +43,9 @@ class Hinges(contracts.Hinges):
 
     def add(self, gradient, i, W, scale):
         super().add(gradient[0], i, W, scale)
+
+    def new_planes(self):
+        return Planes()
 
     def image(self, gradient, i):
         return gradient * (self.A[i] @ self.A[i])

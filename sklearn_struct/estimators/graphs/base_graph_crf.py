@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from sklearn_struct._warning import warn
 from sklearn_struct.containers.ragged import object_array
@@ -30,7 +29,6 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 from sklearn_struct.estimators.fitting.solving import Minimisation
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
 from sklearn_struct.estimators.graphs.graph_inference import (
-    INFERENCES,
     check_solver,
     check_width,
     inference_of,
@@ -43,6 +41,7 @@ from sklearn_struct.estimators.graphs.graph_losses import (
     LossSettings,
     loss_of,
 )
+from sklearn_struct.estimators.graphs.inference_parameters import InferenceParameters
 from sklearn_struct.exceptions import InferenceWarning
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
@@ -60,6 +59,7 @@ MOST_UNCONVERGED = 0.01  # the share of graphs that a fit may leave without sett
 
 @with_parameters
 class BaseGraphCRF(
+    InferenceParameters,
     LossParameters,
     PenaltyParameters,
     IterationParameters,
@@ -73,45 +73,6 @@ class BaseGraphCRF(
 
     Parameters
     ----------
-    inference : {"auto", "exact", "bp", "trw", "mean_field", "gibbs"}, \
-            default="auto"
-        How sums over all labellings are computed:
-
-        - "exact": by a junction tree. Its tables grow with n_labels to the power of the graph's
-          width; a graph whose tables need more than 2**27 numbers is refused.
-        - "bp": by belief propagation. It is exact for graphs without cycles, and approximate for
-          others, where log Z is Bethe's approximation.
-        - "auto": exact for graphs without cycles and for those whose tables have at most 2**17
-          numbers, belief propagation for others.
-        - "trw": by tree-reweighted belief propagation (Wainwright, Jaakkola and Willsky, IEEE
-          Transactions on Information Theory 2005). It is exact for graphs without cycles; for
-          others log Z is an upper bound, and training is convex.
-        - "mean_field": by independent nodes that are as near to the model as possible. log Z is a
-          lower bound, and training is not convex.
-        - "gibbs": by sampling each node `max_sweeps` times. log Z and losses are rough estimates,
-          and `fit` needs ``solver="sgd"``.
-    max_sweeps : int, default=100
-        Largest number of sweeps of belief propagation over all nodes and back. A graph whose
-        messages have not settled then is tried again with damping, for four times as many sweeps.
-        With "mean_field" a sweep goes over all nodes once, there is no second try, and 1000 sweeps
-        may be needed.
-    inference_tol : float, default=1e-6
-        Inference has settled if no probability changes by more than this in a sweep.
-    decoder : {"auto", "marginal", "icm"}, default="auto"
-        What `predict` returns:
-
-        - "auto": the most probable labelling where inference is exact. Else the best of sequential
-          tree-reweighted messages, damped max-product and, with "bp" and "trw", the labels of
-          "marginal", each improved label by label. Where edges have one score for all pairs of
-          different labels, and at least that for equal ones (Potts's model), expansion moves
-          replace the latter two (Boykov, Veksler and Zabih, IEEE Transactions on Pattern Analysis
-          and Machine Intelligence 2001); with two labels the labelling is then the most probable
-          one.
-        - "marginal": the most probable label of each node by itself, as in `predict_proba`. More
-          labels may be right, but together they may be an unlikely labelling.
-        - "icm": iterated conditional modes (Besag, Journal of the Royal Statistical Society B
-          1986). It starts from the best label of each node without its cliques, and changes one
-          label after the other while that raises the score. It is quick and needs no inference.
     feature_pairs : {"observed", "all"}, default="observed"
         Which pairs (feature, label) get a weight. "observed": those that occur together in the
         training data. "all": all pairs. With a dense X, which stores its zeros, both are the same.
@@ -169,19 +130,11 @@ class BaseGraphCRF(
         Where features of edges are dicts or strings.
     """
 
-    inference: str = "auto"
-    max_sweeps: int = 100
-    inference_tol: float = 1e-6
-    decoder: str = "auto"
     feature_pairs: str = "observed"
     fit_intercept: bool = True
     warm_start: bool = False
     dtype: str = "float64"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "inference": [StrOptions(INFERENCES)],
-        "max_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "inference_tol": [Interval(Real, 0, None, closed="left")],
-        "decoder": [StrOptions({"auto", "marginal", "icm"})],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "fit_intercept": ["boolean"],
         "warm_start": ["boolean"],

@@ -8,10 +8,7 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Potentials, Structure, has_only_edges
 from sklearn_struct.inference.graphs.adjacency import Adjacency
-from sklearn_struct.inference.graphs.expansion import (
-    best_by_moves,
-    room_for_moves,
-)
+from sklearn_struct.inference.graphs.expansion import Moves, best_by_moves, room_for_moves
 from sklearn_struct.inference.graphs.flat_scores import Cliques, FlatScores, flat_scores
 from sklearn_struct.inference.graphs.iterated_modes import climb
 from sklearn_struct.inference.graphs.max_product import best_by_max_product
@@ -64,7 +61,10 @@ def decode(
         by_trees = np.zeros(len(labels), np.int32)
         bound = np.empty(len(unsolved))
         examples = structure.offsets, can_move, bound, unsolved
-        patiently(lambda: _by_trees(scores, cliques, graph, examples, True, by_trees), n_steps)
+        moves = room_for_moves(scores, cliques)
+        patiently(
+            lambda: _by_trees(scores, cliques, graph, examples, moves, True, by_trees), n_steps
+        )
         candidates.append((by_trees, every))
     if np.any(unsolved):
         rounded = search_scores(_on_grids(potentials, structure, order), cliques)
@@ -103,7 +103,8 @@ def score_bound(potentials: Potentials, structure: Structure) -> np.ndarray:
         can_move = like_equal_labels(potentials, structure)
         examples = structure.offsets, can_move, bound, np.ones(len(bound), bool)
         none = np.zeros(len(order), np.int32)
-        patiently(lambda: _by_trees(scores, cliques, graph, examples, False, none), n_steps)
+        moves = room_for_moves(scores, cliques)
+        patiently(lambda: _by_trees(scores, cliques, graph, examples, moves, False, none), n_steps)
     return bound
 
 
@@ -184,6 +185,7 @@ def _by_trees(
     cliques: Cliques,
     graph: Adjacency,
     examples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    moves: Moves,
     by_moves: bool,
     labels: np.ndarray,
 ) -> None:
@@ -193,7 +195,6 @@ def _by_trees(
     offsets, may_move, bound, unsolved = examples
     K = scores.node.shape[1]
     messages = np.zeros((len(graph.places) // 2, K))
-    moves = room_for_moves(scores, cliques)
     for i in range(len(bound)):
         nodes = (offsets[i], offsets[i + 1])
         can_move = may_move[i]

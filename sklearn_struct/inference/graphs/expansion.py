@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel, uncounted
+from sklearn_struct.compiled.kernel import uncounted
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 from sklearn_struct.inference.graphs.flat_scores import Cliques
 from sklearn_struct.inference.graphs.max_flow import SINK, Network, Trees, cut, no_trees
@@ -36,11 +36,10 @@ class Moves(NamedTuple):
     may: np.ndarray
 
 
-@kernel
 def room_for_moves(scores: SearchScores, cliques: Cliques) -> Moves:
-    """Room for moves, and which labels could be better than all others."""
+    """Room for moves."""
     n, K = scores.node.shape
-    may = np.ones((n, K), np.bool_)
+    may = np.empty((n, K), bool)
     return Moves(np.empty(len(cliques.members)), np.empty(n), no_trees(n), may)
 
 

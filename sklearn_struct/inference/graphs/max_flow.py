@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
+from sklearn_struct.compiled.kernel import inlined, uncounted
 from sklearn_struct.inference.graphs.adjacency import Adjacency
 
 __all__ = ["FREE", "SINK", "SOURCE", "Network", "Trees", "cut", "no_trees"]
@@ -58,7 +58,6 @@ class Trees(NamedTuple):
     orphans: np.ndarray
 
 
-@kernel
 def no_trees(n_nodes: int) -> Trees:
     """Room for the trees of so many nodes."""
     return Trees(
@@ -111,7 +110,8 @@ def cut(network: Network, first: int, stop: int, trees: Trees) -> None:
 @inlined
 def _activate(trees: Trees, v: int) -> None:
     """Put a node at the end of those that are to grow, unless it is among them."""
-    following, ends = trees.following, trees.ends
+    following = trees.following
+    ends = trees.ends
     if following[v] < 0:
         if ends[1] < 0:
             ends[0] = v
@@ -124,7 +124,8 @@ def _activate(trees: Trees, v: int) -> None:
 @uncounted
 def _next_active(trees: Trees) -> int:
     """Take the first of the nodes that are to grow; -1 if none is left."""
-    following, ends = trees.following, trees.ends
+    following = trees.following
+    ends = trees.ends
     while ends[0] >= 0:
         v = ends[0]
         if following[v] == v:

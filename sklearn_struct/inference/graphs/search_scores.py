@@ -31,16 +31,17 @@ class SearchScores(NamedTuple):
 
 def search_scores(scores: FlatScores, cliques: Cliques) -> SearchScores:
     """The same scores, marked."""
-    K = scores.node.shape[1]
+    n_labels = scores.node.shape[1]
     apart = np.full(len(cliques.row), np.nan)
     sizes = np.diff(cliques.bounds)
-    for f, (start, step) in enumerate(zip(scores.starts, scores.steps, strict=True)):
+    stops = [*scores.starts[1:].tolist(), len(scores.tables)]
+    for f, (start, stop) in enumerate(zip(scores.starts.tolist(), stops, strict=True)):
         of_family = np.flatnonzero(cliques.family == f)
-        if not len(of_family) or sizes[of_family[0]] != 2 or K < 2:
-            continue
-        of_rows = np.empty(len(of_family) if step else 1)
-        _mark(scores.tables[start:], K, of_rows)
-        apart[of_family] = of_rows
+        if len(of_family) and sizes[of_family[0]] == 2:
+            shared = scores.steps[f] == 0
+            rows = scores.tables[start:stop].reshape(1 if shared else len(of_family), -1)
+            of_rows = _scores_apart(rows, n_labels)
+            apart[of_family] = of_rows[0 if shared else cliques.row[of_family]]
     firsts = scores.starts[cliques.family] + scores.steps[cliques.family] * cliques.row
     return SearchScores(scores.node, scores.tables, firsts, apart)
 
@@ -49,26 +50,33 @@ def like_equal_labels(potentials: Potentials, structure: Structure) -> np.ndarra
     """Whether all cliques of an example are edges of Potts's model that add most where labels are
     equal, (n_examples,).
     """
-    K = potentials.node.shape[1]
+    n_labels = potentials.node.shape[1]
     n_others = np.zeros(structure.n_examples)
     for table, family in zip(potentials.cliques, structure.families, strict=True):
         are_others = np.ones(len(table), bool)
-        if family.nodes.shape[1] == 2 and K > 1:
-            apart = np.empty(len(table))
-            _mark(table.astype(np.float64, copy=False).ravel(), K, apart)
+        n_cliques, size = family.nodes.shape
+        if size == 2:
+            apart = _scores_apart(table.astype(np.float64, copy=False), n_labels)
             are_others = ~np.isfinite(apart)
-            are_others |= ~np.all(table[:, :: K + 1] >= apart[:, None], axis=1)
-        n_others += by_example(np.broadcast_to(are_others, len(family.nodes)), family.offsets)
+            are_others |= ~np.all(table[:, :: n_labels + 1] >= apart[:, None], axis=1)
+        n_others += by_example(np.broadcast_to(are_others, n_cliques), family.offsets)
     alike: np.ndarray = n_others == 0
     return alike
 
 
+def _scores_apart(rows: np.ndarray, n_labels: int) -> np.ndarray:
+    """What each row of pairs of labels has for all pairs that differ, NaN where these differ."""
+    apart = np.full(len(rows), np.nan)
+    if n_labels > 1:
+        _mark(rows, n_labels, apart)
+    return apart
+
+
 @kernel
-def _mark(tables: np.ndarray, K: int, apart: np.ndarray) -> None:
-    for c in range(len(apart)):
-        first = c * K * K
-        apart[c] = tables[first + 1]
+def _mark(rows: np.ndarray, K: int, apart: np.ndarray) -> None:
+    for c in range(len(rows)):
+        apart[c] = rows[c, 1]
         for j in range(K):
             for k in range(K):
-                if j != k and tables[first + j * K + k] != apart[c]:
+                if j != k and rows[c, j * K + k] != apart[c]:
                     apart[c] = np.nan

@@ -136,11 +136,7 @@ def _visit(
                     for k in range(K):
                         row[k] += tables[start + k * step]
         if forward:
-            best = 0
-            for k in range(1, K):
-                if row[k] > row[best] + TIE * (1.0 + abs(row[best])):
-                    best = k
-            labels[o] = best
+            labels[o] = _first_best(row)
         bound += _lower(belief)
         share = 1.0 / max(n_later, bounds[v + 1] - bounds[v] - n_later, 1)
         for k in range(K):
@@ -157,6 +153,16 @@ def _visit(
             for k in range(K):
                 messages[c, k] = new[k]
     return bound
+
+
+@uncounted
+def _first_best(row: np.ndarray) -> int:
+    """The place of the largest number, the first one where others are equal but for rounding."""
+    best = 0
+    for k in range(1, len(row)):
+        if row[k] > row[best] + TIE * (1.0 + abs(row[best])):
+            best = k
+    return best
 
 
 @uncounted

@@ -24,8 +24,8 @@ def potts(rng, sizes, K, *, shared, strength=1.0):
     """A grid whose edges like equal labels, some labels more than others."""
     potentials, structure = graphs.grid(rng, *sizes, K)
     n_rows = 1 if shared else len(structure.families[0].nodes)
-    table = np.full((n_rows, K, K), 0.5)
     labels = np.arange(K)
+    table = np.repeat(rng.normal(size=(n_rows, 1, 1)), K, axis=1).repeat(K, axis=2)
     table[:, labels, labels] += strength * rng.random((n_rows, K))
     return Potentials(potentials.node, (table.reshape(n_rows, -1),)), structure
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_struct.solvers.planes import MOST, Planes
+from sklearn_struct.losses.planes import MOST, Planes
 
 
 def filled(rng, n_planes, size=6):
