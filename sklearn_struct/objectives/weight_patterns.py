@@ -6,6 +6,9 @@ them; of columns, whatever X is; and of labels. The intercept comes last because
 last ``n_free`` entries unpenalised.
 
 A clique of r nodes has a column for each of its labellings: j * K + k for the pair (j, k).
+
+Where the nodes of an example share its row of features, weights are of pairs (feature, node), and
+so are intercepts: they score the last of two labels, and the first one has 0.
 """
 
 from __future__ import annotations
@@ -59,7 +62,8 @@ class Pattern(NamedTuple):
 
     ``node`` are the pairs (feature, label) with a weight; None stands for all of them.
     ``edge_columns`` are the features of X that condition cliques, the same in all families; empty
-    where cliques have features of their own, or none.
+    where cliques have features of their own, or none. ``n_sharing`` is how many nodes of two labels
+    share a row of features, each with weights of its own; 0 where each node has a row.
     """
 
     n_features: int
@@ -68,11 +72,17 @@ class Pattern(NamedTuple):
     families: tuple[CliquePattern, ...]
     edge_columns: np.ndarray
     fit_intercept: bool
+    n_sharing: int = 0
 
     @property
     def order(self) -> int:
         """The order of a Markov chain with these families."""
         return self.families[-1].size - 1
+
+    @property
+    def n_scores(self) -> int:
+        """How many scores a row of features gives: one for each label, or one for each node."""
+        return self.n_sharing or self.n_labels
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -91,13 +101,13 @@ class Pattern(NamedTuple):
     @property
     def sizes(self) -> list[int]:
         """The lengths of the segments of w; of Python's integers, which do not overflow."""
-        of_nodes = self.n_features * self.n_labels if self.node is None else len(self.node.indices)
+        of_nodes = self.n_features * self.n_scores if self.node is None else len(self.node.indices)
         of_features = [
             f.n_features * width if f.features is None else len(f.features.indices)
             for f, width in zip(self.families, self.tied_widths, strict=True)
         ]
         of_columns = [len(family.columns) for family in self.families]
-        return [of_nodes, *of_features, *of_columns, self.n_labels * self.fit_intercept]
+        return [of_nodes, *of_features, *of_columns, self.n_scores * self.fit_intercept]
 
     @property
     def size(self) -> int:
@@ -191,7 +201,7 @@ def _every_pair(pairs: CSR | None, n_features: int, width: int) -> CSR:
 
 def every_node_pair(pattern: Pattern) -> CSR:
     """The pairs (feature, label), also where None stands for all of them."""
-    return _every_pair(pattern.node, pattern.n_features, pattern.n_labels)
+    return _every_pair(pattern.node, pattern.n_features, pattern.n_scores)
 
 
 def every_clique_pair(pattern: Pattern, f: int) -> CSR:

@@ -209,7 +209,11 @@ class BaseGraphCRF(
         """What labels cost in the place of others, where the loss is one of costs."""
         if self.cost is not None and self.loss != "hinge":
             raise ValueError(f"cost is of loss='hinge'; loss={self.loss!r} has none")
-        return read_cost(self.cost, self.classes_, self.dtype)
+        return read_cost(self.cost, self._node_labels(), self.dtype)
+
+    def _node_labels(self) -> np.ndarray:
+        """What a node may be labelled; here all labels."""
+        return self.classes_
 
     def _minimisation(self) -> Minimisation:
         return super()._minimisation()._replace(learning_rate=self.learning_rate)

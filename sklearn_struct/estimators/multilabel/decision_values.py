@@ -1,0 +1,79 @@
+"""What a classifier says of each label, as features: in training of rows that it has not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, check_cv, cross_val_predict
+
+from sklearn_struct.exceptions import InputTypeError
+
+__all__ = ["fitted_for", "values_of", "values_of_unseen"]
+
+METHODS = ("decision_function", "predict_proba")
+# probabilities of 0 and 1 have no finite log-odds
+LEAST = 1e-3
+
+
+def values_of_unseen(
+    estimator: Any, X: Any, codes: np.ndarray, cv: Any, seed: int
+) -> np.ndarray:
+    """Decision values (n_rows, n_labels), each of a clone that was fitted on other rows."""
+    method = _method(estimator)
+    values = np.zeros(codes.shape)
+    for j, labels in enumerate(codes.T):
+        if not _has_both(labels):
+            continue
+        splits = check_cv(cv, labels, classifier=True)
+        if np.ndim(cv) == 0 and not hasattr(cv, "split"):
+            # rows are often in an order, and folds must be alike
+            fewest = int(np.bincount(labels).min())
+            splits = StratifiedKFold(min(int(cv), fewest), shuffle=True, random_state=seed)
+        made = cross_val_predict(estimator, X, labels, cv=splits, method=method)
+        values[:, j] = _as_value(made, method)
+    return values
+
+
+def fitted_for(estimator: Any, X: Any, codes: np.ndarray) -> list[Any]:
+    """A clone for each label, fitted on all rows; None for a label that all rows have but one, or
+    none has but one.
+    """
+    return [
+        clone(estimator).fit(X, labels) if _has_both(labels) else None for labels in codes.T
+    ]
+
+
+def values_of(estimators: list[Any], X: Any, n_rows: int) -> np.ndarray:
+    """Decision values (n_rows, n_labels); 0 where there is no estimator."""
+    values = np.zeros((n_rows, len(estimators)))
+    for j, fitted in enumerate(estimators):
+        if fitted is not None:
+            method = _method(fitted)
+            values[:, j] = _as_value(getattr(fitted, method)(X), method)
+    return values
+
+
+def _has_both(labels: np.ndarray) -> bool:
+    """Whether at least two rows have a label, and two have not, so that folds can have both."""
+    return int(np.bincount(labels, minlength=2).min()) >= 2
+
+
+def _method(estimator: Any) -> str:
+    for method in METHODS:
+        if hasattr(estimator, method):
+            return method
+    raise InputTypeError(
+        f"estimator must have decision_function or predict_proba; this {type(estimator).__name__} "
+        "has neither"
+    )
+
+
+def _as_value(made: np.ndarray, method: str) -> np.ndarray:
+    """One number a row; log-odds of probabilities."""
+    if method == "decision_function":
+        return made
+    odds = np.clip(made[:, 1], LEAST, 1 - LEAST)
+    value: np.ndarray = np.log(odds / (1 - odds))
+    return value
