@@ -21,7 +21,7 @@ def label_edges(edges: Any, codes: np.ndarray, weight: np.ndarray) -> np.ndarray
     Raises
     ------
     InputTypeError, ValueError
-        With the number of the pair, if given ones are no pairs of two labels, or one is there twice.
+        With the number of the pair, if one is given that is none of two labels, or twice.
     """
     n = codes.shape[1]
     if not isinstance(edges, str):
@@ -87,5 +87,7 @@ def _checked(edges: Any, n: int) -> np.ndarray:
     again = np.setdiff1d(np.arange(len(pairs)), first)
     if len(again):
         row = again[0]
-        raise ValueError(f"edges[{row}]: labels {pairs[row, 0]} and {pairs[row, 1]} are there twice")
+        raise ValueError(
+            f"edges[{row}]: labels {pairs[row, 0]} and {pairs[row, 1]} are there twice"
+        )
     return pairs

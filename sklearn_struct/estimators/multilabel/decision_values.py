@@ -2,47 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv, cross_val_predict
+from sklearn.utils.validation import has_fit_parameter
 
 from sklearn_struct.exceptions import InputTypeError
 
-__all__ = ["fitted_for", "values_of", "values_of_unseen"]
+__all__ = ["Labels", "fitted_for", "values_of", "values_of_unseen"]
+
+
+class Labels(NamedTuple):
+    """Codes (n_rows, n_labels), and weights of rows if there are some."""
+
+    codes: np.ndarray
+    weight: np.ndarray | None
+
 
 METHODS = ("decision_function", "predict_proba")
 # probabilities of 0 and 1 have no finite log-odds
 LEAST = 1e-3
 
 
-def values_of_unseen(
-    estimator: Any, X: Any, codes: np.ndarray, cv: Any, seed: int
-) -> np.ndarray:
+def values_of_unseen(estimator: Any, X: Any, labels: Labels, cv: Any, seed: int) -> np.ndarray:
     """Decision values (n_rows, n_labels), each of a clone that was fitted on other rows."""
+    codes, weight = labels
+    params = _params(estimator, weight)
     method = _method(estimator)
     values = np.zeros(codes.shape)
-    for j, labels in enumerate(codes.T):
-        if not _has_both(labels):
+    if isinstance(cv, Iterable):
+        cv = list(cv)  # the same splits for each label
+    for j, column in enumerate(codes.T):
+        if not _has_both(column):
             continue
-        splits = check_cv(cv, labels, classifier=True)
-        if np.ndim(cv) == 0 and not hasattr(cv, "split"):
+        if isinstance(cv, Integral):
             # rows are often in an order, and folds must be alike
-            fewest = int(np.bincount(labels).min())
+            fewest = int(np.bincount(column).min())
             splits = StratifiedKFold(min(int(cv), fewest), shuffle=True, random_state=seed)
-        made = cross_val_predict(estimator, X, labels, cv=splits, method=method)
+        else:
+            splits = check_cv(cv, column, classifier=True)
+        made = cross_val_predict(estimator, X, column, cv=splits, method=method, params=params)
         values[:, j] = _as_value(made, method)
     return values
 
 
-def fitted_for(estimator: Any, X: Any, codes: np.ndarray) -> list[Any]:
+def fitted_for(estimator: Any, X: Any, labels: Labels) -> list[Any]:
     """A clone for each label, fitted on all rows; None for a label that all rows have but one, or
     none has but one.
     """
+    codes, weight = labels
+    params = _params(estimator, weight)
     return [
-        clone(estimator).fit(X, labels) if _has_both(labels) else None for labels in codes.T
+        clone(estimator).fit(X, column, **params) if _has_both(column) else None
+        for column in codes.T
     ]
+
+
+def _params(estimator: Any, weight: np.ndarray | None) -> dict[str, Any]:
+    """What fits get: weights of rows, if there are some and they take any."""
+    takes = weight is not None and has_fit_parameter(estimator, "sample_weight")
+    return {"sample_weight": weight} if takes else {}
 
 
 def values_of(estimators: list[Any], X: Any, n_rows: int) -> np.ndarray:

@@ -11,7 +11,12 @@ import scipy.sparse as sp
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _num_samples,
+    check_is_fitted,
+    validate_data,
+)
 
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.containers.memory_checks import reserve
@@ -19,7 +24,7 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Family, Structure
 from sklearn_struct.encoding.graphs import EDGES
 from sklearn_struct.encoding.label_edges import label_edges
-from sklearn_struct.encoding.labels.label_matrix import LabelMatrix, codes_in, read_matrix
+from sklearn_struct.encoding.labels.label_matrix import codes_in, read_matrix
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, form
 from sklearn_struct.estimators.fitting.base_sequence import logarithms
@@ -32,6 +37,7 @@ from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
 from sklearn_struct.estimators.graphs.graph_inference import sampler_of
 from sklearn_struct.estimators.multilabel.decision_values import (
+    Labels,
     fitted_for,
     values_of,
     values_of_unseen,
@@ -40,7 +46,7 @@ from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, Unkno
 from sklearn_struct.objectives.linear_potentials import Inputs, InTurn
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern, split
 
-__all__ = ["MultiLabelCRF"]
+__all__ = ["MultiLabelCRF", "pattern_of"]
 
 ROW = "row"
 
@@ -102,8 +108,8 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
     edges_ : ndarray of shape (n_edges, 2)
         The pairs of labels that score each other.
     pair_weights_ : ndarray of shape (n_edges, 2, 2)
-        Their tables: [e, 1, 1] is the weight where a row has both labels of ``edges_[e]``, [e, 0, 1]
-        where it has the second one alone.
+        Their tables: [e, 1, 1] is the weight where a row has both labels of ``edges_[e]``, and
+        [e, 0, 1] where it has the second one alone.
     associations_ : ndarray of shape (n_labels, n_labels)
         How much each two labels attract each other: the log-odds ratio of their table, 0 where they
         have none. It is positive if one label makes the other more probable.
@@ -204,11 +210,11 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
         matrix = read_matrix(y, n_rows)
         weight = of_examples(sample_weight, n_rows, ROW)
         self._one = matrix.single
-        self.classes_ = matrix.classes[0] if matrix.single else matrix.classes
+        self.classes_: Any = matrix.classes[0] if matrix.single else matrix.classes
         self.edges_ = label_edges(self.edges, matrix.codes, weight)
         # nodes are made of rows before labels are read
         self.estimators_: list[Any] | None = None
-        self._given = matrix
+        self._given = Labels(matrix.codes, None if sample_weight is None else weight)
         super()._fit(X, matrix, weight, init, progress)
         del self._given
 
@@ -235,7 +241,7 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
             self.templates_ = {EDGES: Template(2, False, CliqueFeatures(EDGES))}
             self.templates_[EDGES].features.width = len(self.edges_)
         in_turn = InTurn(len(self.edges_))
-        return Graphs(X, True, self._labels_as_nodes(len(X)), [in_turn])  # type: ignore[list-item]
+        return Graphs(X, True, self._labels_as_nodes(len(X)), [in_turn])
 
     def _by_estimator(self, reset: bool) -> bool:
         """Whether features of labels are what a classifier says of them."""
@@ -243,16 +249,18 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
 
     def _values(self, X: Any, reset: bool) -> sp.csr_array:
         """What the classifiers say of each label."""
-        # only names and numbers of features are looked at
-        validate_data(self, X, skip_check_array=True, reset=reset)
         if not reset:
-            return sp.csr_array(values_of(self.estimators_, X, _num_samples(X)), dtype=self.dtype)
-        codes = self._given.codes
+            # how many features there are is looked at by the classifiers
+            _check_feature_names(self, X, reset=False)
+            known = values_of(self.estimators_ or [], X, _num_samples(X))
+            return sp.csr_array(known, dtype=self.dtype)
+        validate_data(self, X, skip_check_array=True)
+        labels = self._given
         seed = 0
         if self.random_state is not None:
             seed = check_random_state(self.random_state).randint(2**31 - 1)
-        values = values_of_unseen(self.estimator, X, codes, self.cv, seed)
-        self.estimators_ = fitted_for(self.estimator, X, codes)
+        values = values_of_unseen(self.estimator, X, labels, self.cv, seed)
+        self.estimators_ = fitted_for(self.estimator, X, labels)
         return sp.csr_array(values, dtype=self.dtype)
 
     def _labels_as_nodes(self, n_rows: int) -> Structure:
@@ -265,7 +273,7 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
 
     def _columns(self) -> list[np.ndarray]:
         """The two values of each label."""
-        return [self.classes_] if self._one else self.classes_  # type: ignore[list-item]
+        return [self.classes_] if self._one else list(self.classes_)
 
     def _n_labels(self) -> int:
         return len(self._columns())
@@ -274,7 +282,7 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
         self, y: Any, sequences: Any, reset: bool, unseen: int | None = None
     ) -> np.ndarray:
         if reset:
-            codes = y.codes
+            codes: np.ndarray = y.codes
         else:
             codes = codes_in(as_list(y), self._columns(), self._one, len(sequences.X))
             if unseen is None and np.any(codes < 0):
@@ -300,15 +308,11 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
         return Inputs(sequences.clique_rows)
 
     def _observe(self, sequences: Any, codes: np.ndarray, weight: np.ndarray) -> Pattern:
-        n = self._n_labels()
-        node = None
-        if self._by_estimator(reset=True):
-            # each label sees what was said of itself
-            each = np.arange(n + 1)
-            node = CSR(each, each[:-1].astype(np.int32), np.empty(0, np.int32))
-        family = CliquePattern(2, len(self.edges_), None, np.arange(0))
         n_features = sequences.X.tokens.shape[1]
-        return Pattern(n_features, 2, node, (family,), np.arange(0), self.fit_intercept, n)
+        by_estimator = self._by_estimator(reset=True)
+        return pattern_of(
+            self._n_labels(), n_features, len(self.edges_), by_estimator, self.fit_intercept
+        )
 
     def _score_of(self, place: NodePlace, code: int | None) -> str:
         of = "a pair of labels" if code is None else f"label {place.node}"
@@ -370,11 +374,6 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
         """
         return super().predict(X)
 
-    def _proba(self, X: Any) -> np.ndarray:
-        """Probabilities (n_samples, n_labels, 2) of both values of each label."""
-        graphs: Any = self._read_X(X, reset=False)
-        return self._label_marginals(graphs).reshape(len(graphs.X), -1, 2)
-
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probability of each label by itself, p(y_l = 1 | x).
 
@@ -388,7 +387,8 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
         ndarray of shape (n_samples, n_labels)
             Where y was one-dimensional (n_samples, 2), in the order of ``classes_``.
         """
-        both = self._proba(X)
+        graphs: Any = self._read_X(X, reset=False)
+        both = self._label_marginals(graphs).reshape(len(graphs.X), -1, 2)
         return both[:, 0] if self._one else np.ascontiguousarray(both[..., 1])
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -405,22 +405,6 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
             -inf where a probability is 0, or below the smallest float.
         """
         return logarithms(self.predict_proba(X))
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Log-odds of `predict_proba`: positive where a label is more probable than not.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_labels), or (n_samples,) if y was one-dimensional
-        """
-        both = np.log(np.maximum(self._proba(X), np.finfo(float).tiny))
-        odds: np.ndarray = both[..., 1] - both[..., 0]
-        return odds[:, 0] if self._one else odds
 
     def predict_pair_proba(self, X: Any) -> np.ndarray:
         """Probability of both values of both labels of each pair in ``edges_``.
@@ -493,7 +477,7 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
             1 where a row has a label, 0 where it has not; or any two values in each column. With
             one dimension it is a single label with two values.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row's loss. An `estimator` does not get it.
+            Weight of each row's loss. An `estimator` gets it, too, if its ``fit`` takes it.
         init : fitted MultiLabelCRF, default=None
             Start from its weights. It must have as many labels and features.
 
@@ -528,3 +512,17 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def pattern_of(
+    n_labels: int, n_features: int, n_edges: int, by_estimator: bool, fit_intercept: bool
+) -> Pattern:
+    """Which weights there are: of all features for each label, or of a value of its own."""
+    node = None
+    if by_estimator:
+        # each label sees what was said of itself
+        each = np.arange(n_labels + 1)
+        node = CSR(each, each[:-1].astype(np.int32), np.empty(0, np.int32))
+    none = np.arange(0)
+    family = CliquePattern(2, n_edges, None, none)
+    return Pattern(n_features, 2, node, (family,), none, fit_intercept, n_labels)
