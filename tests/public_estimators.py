@@ -16,6 +16,7 @@ from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
 from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
+from sklearn_struct.estimators.multilabel.multilabel_crf import MultiLabelCRF
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "CLASSIFIERS",
     "GRAPHS",
     "GRAPHS_OF_SEQUENCES",
+    "MULTILABEL",
     "PARSERS",
     "PREDICTORS",
     "READ_TABLES",
@@ -57,10 +59,14 @@ def of_base(*bases: type, but: tuple[type, ...] = ()) -> list[type]:
 
 PREDICTORS = [cls for cls in of_base(BaseEstimator) if hasattr(cls, "predict")]
 GRAPHS = of_base(GraphCRF)
-GRAPHS_OF_SEQUENCES = of_base(BaseGraphCRF, but=(GraphCRF,))
+# of rows of features, with a matrix of labels
+MULTILABEL = of_base(MultiLabelCRF)
+GRAPHS_OF_SEQUENCES = of_base(BaseGraphCRF, but=(GraphCRF, MultiLabelCRF))
 CLASSIFIERS = of_base(BaseClassPredictions)  # of whole sequences: they read other y
 # but those that read other X, or other y
-SEQUENCE_MODELS = of_base(BaseSequenceEstimator, but=(GraphCRF, BaseClassPredictions))
+SEQUENCE_MODELS = of_base(
+    BaseSequenceEstimator, but=(GraphCRF, MultiLabelCRF, BaseClassPredictions)
+)
 READ_TABLES = [
     cls for cls in SEQUENCE_MODELS + CLASSIFIERS if get_tags(cls()).input_tags.two_d_array
 ]

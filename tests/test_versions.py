@@ -331,6 +331,7 @@ NEW = {  # which no earlier version has
     "GraphCRF",
     "HiddenStateClassifier",
     "LatentChainCRF",
+    "MultiLabelCRF",
     "PrototypeMRF",
     "SkipChainCRF",
 }

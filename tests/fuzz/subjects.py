@@ -47,6 +47,9 @@ TREES = [
 ]
 NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WORDS]
 ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5]])
+NUMBERS_OF_ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5], [1.0, 0.0], [2.0, 2.0]])
+TEXTS = ["sun sea", "sea", "hills", "sun hills", "rain", "sea rain"]
+LABELS_OF_ROWS = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
 # a triangle, an edge, a cycle of four
 EDGES = [[[0, 1], [1, 2], [2, 0]], [[0, 1]], [[1, 0], [1, 2], [3, 2], [0, 3]]]
 KINDS = [[{"far": bool(a > b), "size": a} for a, b in edges] for edges in EDGES]
@@ -89,6 +92,8 @@ FORMS = {
     "packed graphs": (GraphArray(NUMBERS, EDGES, [np.eye(len(e), 2) for e in EDGES]), TAGS),
     "pairs of labels": (WORDS, [[(tag, len(tag)) for tag in tags] for tags in TAGS]),
     "rows": (ROWS, np.array(["A", "B", "B", "A"])),
+    "labels of rows": (NUMBERS_OF_ROWS, LABELS_OF_ROWS),
+    "labels of texts": (TEXTS, LABELS_OF_ROWS),
     "trees": (WORDS, TREES),
     "classes of words": (WORDS, ["short", "long", "long"]),
     "classes of numbers": (NUMBERS, ["B", "A", "B"]),
@@ -104,6 +109,7 @@ def pairs(x: Any, label: Any) -> list[str]:
     return [f"{letter}/{label}" for letter in letters(x)]
 
 
+QUICK = {"max_iter": 3, "tol": 1e-6}
 # Settings beside those with which all are as quick as they can be; what cannot be made without
 # arguments needs some.
 SETTINGS: dict[type, list[dict[str, Any]]] = {
@@ -146,6 +152,12 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"loss": "pointwise", "edge_features": "all", "dtype": "float32"},
         {"order": 2},
     ],
+    MultiLabelCRF: [
+        {},
+        {"edges": "tree", "estimator": LinearChainCRF(**QUICK), "cv": 2, "decoder": "marginal"},
+        {"edges": [[0, 1]], "loss": "pseudo", "dtype": "float32"},
+        {"estimator": make_pipeline(CountVectorizer(), LogisticRegression()), "cv": 2},
+    ],
     MEstimatedCRF: [{}, {"base": "locally-uniform"}, {"distant_pairs": [("%x[0,0]", "%x[0,0]")]}],
     PrototypeFeatures: [{"prototypes": ["dog", "the"]}],
     PrototypeMRF: [
@@ -169,7 +181,6 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
     ],
     TokenTransformer: [{"transformer": StandardScaler()}],
 }
-QUICK = {"max_iter": 3, "tol": 1e-6}
 
 
 class Subject(NamedTuple):

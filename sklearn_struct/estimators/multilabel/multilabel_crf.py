@@ -43,12 +43,16 @@ from sklearn_struct.estimators.multilabel.decision_values import (
     values_of_unseen,
 )
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
+from sklearn_struct.inference.base import Inference
+from sklearn_struct.inference.graphs.label_sets import LabelSets
 from sklearn_struct.objectives.linear_potentials import Inputs, InTurn
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern, split
 
 __all__ = ["MultiLabelCRF", "pattern_of"]
 
 ROW = "row"
+# of labels whose sums are exact where that is asked for
+MOST_SETS = 2.0**20
 
 
 @with_parameters
@@ -68,7 +72,7 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
     edges : {"full", "tree"} or array-like of shape (n_edges, 2), default="full"
         Which labels score each other:
 
-        - "full": each two labels. With up to 13 labels inference is then exact, see `inference`.
+        - "full": each two labels. With up to 16 labels inference is then exact, see `inference`.
         - "tree": the tree that joins all labels and has the most mutual information in the training
           labels (Chow and Liu, IEEE Transactions on Information Theory 1968). Inference is exact
           and quick for any number of labels.
@@ -300,6 +304,12 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
 
     def _n_nodes(self, sequences: Any) -> int:
         return len(sequences.X) * self._n_labels()
+
+    def _inference(self) -> Inference:
+        chosen = super()._inference()
+        if self.inference == "auto":
+            return LabelSets(chosen)
+        return LabelSets(chosen, MOST_SETS) if self.inference == "exact" else chosen
 
     def _node_labels(self) -> np.ndarray:
         return np.array([0, 1])
