@@ -67,7 +67,8 @@ class Reader:
     def read(self) -> Any:
         version, _, _ = self._integer(), self._integer(), self._integer()
         if version == 3:
-            self.place += self._integer()  # the name of the encoding
+            n = self._integer()
+            self.place += n  # the name of the encoding
         return self._object(self._integer())
 
     def _integer(self) -> int:

@@ -184,7 +184,7 @@ def _is_better(medians: Medians, name: str) -> bool | None:
 
 GHAMRAWI = Source("ghamrawi-2005", "pairs of labels")
 BENCHMARKS = {
-    "multilabel": Benchmark(
+    "multilabel-features": Benchmark(
         "Several labels of a row, from its features",
         {
             CHAIN: partial(_contest, _chain),
