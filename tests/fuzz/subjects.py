@@ -11,6 +11,9 @@ import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_struct import (
@@ -28,6 +31,7 @@ from sklearn_struct import (
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
+    MultiLabelCRF,
     ProductFeatures,
     PrototypeFeatures,
     PrototypeMRF,

@@ -102,15 +102,22 @@ def test_losses(loss):
     assert crf.score(X, Y) > alone.score(X, Y) - 0.1
 
 
-@pytest.mark.parametrize("solver", ["newton-cg", "sag", "cg"])
+@pytest.mark.parametrize("solver", ["newton-cg", "trust-ncg", "cg"])
 def test_solvers(solver):
     reference = MultiLabelCRF(tol=1e-7).fit(X, Y)
     crf = MultiLabelCRF(solver=solver, tol=1e-7, random_state=0).fit(X, Y)
     np.testing.assert_allclose(crf.coef_, reference.coef_, atol=1e-3)
 
 
-def test_sgd_and_l1():
-    assert MultiLabelCRF(solver="sgd", random_state=0, max_iter=30).fit(X, Y).score(X, Y) > 0.3
+@pytest.mark.parametrize("solver", ["sag", "sgd"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_stochastic_solvers(solver):
+    reference = MultiLabelCRF(edges="tree", C=0.1).fit(X, Y)
+    crf = MultiLabelCRF(edges="tree", C=0.1, solver=solver, random_state=0, max_iter=100).fit(X, Y)
+    assert crf.loss_curve_[-1] < 1.01 * reference.loss_curve_[-1]
+
+
+def test_an_l1_penalty_leaves_weights_out():
     sparse = MultiLabelCRF(l1_ratio=1.0, C=0.1).fit(X, Y)
     assert np.mean(sparse.coef_ == 0) > 0.3
 
