@@ -1,9 +1,10 @@
 """Multilabel sets: `MultiLabelCRF` beside scikit-learn's chains of classifiers.
 
 Scene (Boutell et al. 2004) and yeast (Elisseeff and Weston, NIPS 2001) have the splits of the Mulan
-collection; two more sets are made by `make_multilabel_classification`. C is chosen by subset
-accuracy in three folds of the training rows. The chain of the table has scikit-learn's defaults;
-beside it stands one whose C is chosen in the same way. One prediction gives both scores.
+collection; two more sets are made by `make_multilabel_classification`. C is chosen in five
+folds of the training rows, by subset accuracy less Hamming loss, as both scores count. The chain of
+the table has scikit-learn's defaults; beside it stands one whose C is chosen in the same way. One
+prediction gives both scores.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ CHAIN = "chain of defaults"
 SCENE = "scene"
 SUBSET = "subset accuracy"
 OTHERS = ("5 labels, made", "10 labels, made", "yeast")
-CS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+CS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 # the 16,384 sets of yeast's 14 labels take minutes
 FEWER_CS = (0.3, 1.0)
 
@@ -86,7 +87,13 @@ def _figures(name: str, data: Labelled, model: Any) -> dict[str, float]:
 def _search(model: Any, name: str, Cs: tuple[float, ...]) -> Any:
     from sklearn.model_selection import GridSearchCV, KFold
 
-    return GridSearchCV(model, {name: Cs}, cv=KFold(3, shuffle=True, random_state=0))
+    folds = KFold(5, shuffle=True, random_state=0)
+    return GridSearchCV(model, {name: Cs}, scoring=_both_scores, cv=folds)
+
+
+def _both_scores(model: Any, X: Any, Y: Any) -> float:
+    right = model.predict(X) == Y
+    return float(right.all(axis=1).mean() - (1.0 - right.mean()))
 
 
 def _contest(make: Callable[[str, bool], Any], watch: Stopwatch) -> dict[str, float]:

@@ -11,9 +11,6 @@ import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_struct import (
@@ -52,7 +49,6 @@ TREES = [
 NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WORDS]
 ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5]])
 NUMBERS_OF_ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5], [1.0, 0.0], [2.0, 2.0]])
-TEXTS = ["sun sea", "sea", "hills", "sun hills", "rain", "sea rain"]
 LABELS_OF_ROWS = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
 # a triangle, an edge, a cycle of four
 EDGES = [[[0, 1], [1, 2], [2, 0]], [[0, 1]], [[1, 0], [1, 2], [3, 2], [0, 3]]]
@@ -97,7 +93,6 @@ FORMS = {
     "pairs of labels": (WORDS, [[(tag, len(tag)) for tag in tags] for tags in TAGS]),
     "rows": (ROWS, np.array(["A", "B", "B", "A"])),
     "labels of rows": (NUMBERS_OF_ROWS, LABELS_OF_ROWS),
-    "labels of texts": (TEXTS, LABELS_OF_ROWS),
     "trees": (WORDS, TREES),
     "classes of words": (WORDS, ["short", "long", "long"]),
     "classes of numbers": (NUMBERS, ["B", "A", "B"]),
@@ -160,7 +155,6 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {},
         {"edges": "tree", "estimator": LinearChainCRF(**QUICK), "cv": 2, "decoder": "marginal"},
         {"edges": [[0, 1]], "loss": "pseudo", "dtype": "float32"},
-        {"estimator": make_pipeline(CountVectorizer(), LogisticRegression()), "cv": 2},
     ],
     MEstimatedCRF: [{}, {"base": "locally-uniform"}, {"distant_pairs": [("%x[0,0]", "%x[0,0]")]}],
     PrototypeFeatures: [{"prototypes": ["dog", "the"]}],

@@ -212,7 +212,9 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         X = as_list(X)
         y = as_list(y)
-        n_rows = _num_samples(self._checked_form(X))
+        if self.estimator is None:
+            check_table(X)
+        n_rows = _num_samples(X)
         if y is None:
             self._read_y(y, None, True)  # type: ignore[arg-type] # which says that it is needed
         matrix = read_matrix(y, n_rows)
@@ -226,15 +228,6 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
         super()._fit(X, matrix, weight, init, progress)
         del self._given
 
-    def _checked_form(self, X: Any) -> Any:
-        """X itself, if it is a table; whatever an `estimator` takes passes."""
-        if self.estimator is None and form(X) != "flat":
-            raise InputTypeError(
-                "X must be two-dimensional, a row of features for each sample; lists of sequences "
-                "are for FactorialCRF"
-            )
-        return X
-
     def _read_X(self, X: Any, reset: bool) -> Any:
         if not reset:
             check_is_fitted(self)
@@ -244,7 +237,8 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
             tokens = self._values(X, reset)
             X = SequenceArray(tokens, np.arange(tokens.shape[0] + 1))
         else:
-            X = self._read_nodes(self._checked_form(X), reset).X
+            check_table(X)
+            X = self._read_nodes(X, reset).X
         if reset:
             self.templates_ = {EDGES: Template(2, False, CliqueFeatures(EDGES))}
             self.templates_[EDGES].features.width = len(self.edges_)
@@ -539,6 +533,15 @@ class MultiLabelCRF(ClassifierMixin, BaseGraphCRF):
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def check_table(X: Any) -> None:
+    """Raise InputTypeError for anything but a table of features."""
+    if form(X) != "flat":
+        raise InputTypeError(
+            "X must be two-dimensional, a row of features for each sample; lists of sequences are "
+            "for FactorialCRF"
+        )
 
 
 def pattern_of(
