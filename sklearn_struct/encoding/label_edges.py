@@ -48,7 +48,8 @@ def mutual_information(codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
         cell = np.maximum(joint, 0.0)
         apart = np.outer(first, second)
         information += xlogy(cell, cell) - xlogy(cell, np.where(cell > 0, apart, 1.0))
-    return np.maximum(information, 0.0)
+    positive: np.ndarray = np.maximum(information, 0.0)
+    return positive
 
 
 def _tree(information: np.ndarray) -> np.ndarray:

@@ -147,7 +147,7 @@ ESTIMATORS = [
     GraphCRF(),
     GraphCRF(n_states=2, C=0.1, tol=1e-10, max_iter=5000),
     MultiLabelCRF(),
-    MultiLabelCRF(edges="tree", decoder="marginal", dtype="float32", n_jobs=2),
+    MultiLabelCRF(edges="tree", decoder="marginal", n_jobs=2),
     MultiLabelCRF(estimator=LogisticRegression(), cv=2, decoder="balanced"),
     LogLinearClassifier(),
     LogLinearClassifier(l1_ratio=0.5),
