@@ -41,7 +41,10 @@ for _ in range(100):  # Gibbs sampling, label after label
     for k in range(N_LABELS):
         p = 1 / (1 + np.exp(-(X @ weights[:, k] + y @ ATTRACTS[k])))
         y[:, k] = rng.random(len(X)) < p
-X_train, y_train, X_test, y_test = X[:N_TRAIN], y[:N_TRAIN], X[N_TRAIN:], y[N_TRAIN:]
+X_train = X[:N_TRAIN]
+y_train = y[:N_TRAIN]
+X_test = X[N_TRAIN:]
+y_test = y[N_TRAIN:]
 print(y_train[:5])
 
 # %%

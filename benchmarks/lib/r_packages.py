@@ -65,7 +65,8 @@ class Reader:
         self.known: list[Any] = []
 
     def read(self) -> Any:
-        version, _, _ = self._integer(), self._integer(), self._integer()
+        version = self._integer()
+        self.place += 8  # which versions of R wrote it, and can read it
         if version == 3:
             n = self._integer()
             self.place += n  # the name of the encoding

@@ -10,7 +10,8 @@ from sklearn_struct.encoding.graphs import EDGES
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.graphs.base_graph import Template
 from sklearn_struct.estimators.graphs.clique_features import CliqueFeatures
-from sklearn_struct.estimators.multilabel.multilabel_crf import MultiLabelCRF, pattern_of
+from sklearn_struct.estimators.multilabel.base_multilabel import pattern_of
+from sklearn_struct.estimators.multilabel.multilabel_crf import MultiLabelCRF
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.chains import put_gap, take_gap

@@ -211,10 +211,6 @@ class BaseGraphCRF(
             raise ValueError(f"cost is of loss='hinge'; loss={self.loss!r} has none")
         return read_cost(self.cost, self._node_labels(), self.dtype)
 
-    def _node_labels(self) -> np.ndarray:
-        """What a node may be labelled; here all labels."""
-        return self.classes_
-
     def _minimisation(self) -> Minimisation:
         return super()._minimisation()._replace(learning_rate=self.learning_rate)
 

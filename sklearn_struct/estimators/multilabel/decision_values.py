@@ -28,11 +28,11 @@ METHODS = ("decision_function", "predict_proba")
 LEAST = 1e-3
 
 
-def values_of_unseen(estimator: Any, X: Any, labels: Labels, cv: Any, seed: int) -> np.ndarray:
+def values_of_unseen(classifier: Any, X: Any, labels: Labels, cv: Any, seed: int) -> np.ndarray:
     """Decision values (n_rows, n_labels), each of a clone that was fitted on other rows."""
     codes, weight = labels
-    params = _params(estimator, weight)
-    method = _method(estimator)
+    params = _params(classifier, weight)
+    method = _method(classifier)
     values = np.zeros(codes.shape)
     if isinstance(cv, Iterable):
         cv = list(cv)  # the same splits for each label
@@ -45,26 +45,26 @@ def values_of_unseen(estimator: Any, X: Any, labels: Labels, cv: Any, seed: int)
             splits = StratifiedKFold(min(int(cv), fewest), shuffle=True, random_state=seed)
         else:
             splits = check_cv(cv, column, classifier=True)
-        made = cross_val_predict(estimator, X, column, cv=splits, method=method, params=params)
+        made = cross_val_predict(classifier, X, column, cv=splits, method=method, params=params)
         values[:, j] = _as_value(made, method)
     return values
 
 
-def fitted_for(estimator: Any, X: Any, labels: Labels) -> list[Any]:
+def fitted_for(classifier: Any, X: Any, labels: Labels) -> list[Any]:
     """A clone for each label, fitted on all rows; None for a label that all rows have but one, or
     none has but one.
     """
     codes, weight = labels
-    params = _params(estimator, weight)
+    params = _params(classifier, weight)
     return [
-        clone(estimator).fit(X, column, **params) if _has_both(column) else None
+        clone(classifier).fit(X, column, **params) if _has_both(column) else None
         for column in codes.T
     ]
 
 
-def _params(estimator: Any, weight: np.ndarray | None) -> dict[str, Any]:
+def _params(classifier: Any, weight: np.ndarray | None) -> dict[str, Any]:
     """What fits get: weights of rows, if there are some and they take any."""
-    takes = weight is not None and has_fit_parameter(estimator, "sample_weight")
+    takes = weight is not None and has_fit_parameter(classifier, "sample_weight")
     return {"sample_weight": weight} if takes else {}
 
 
@@ -83,12 +83,12 @@ def _has_both(labels: np.ndarray) -> bool:
     return int(np.bincount(labels, minlength=2).min()) >= 2
 
 
-def _method(estimator: Any) -> str:
+def _method(classifier: Any) -> str:
     for method in METHODS:
-        if hasattr(estimator, method):
+        if hasattr(classifier, method):
             return method
     raise InputTypeError(
-        f"estimator must have decision_function or predict_proba; this {type(estimator).__name__} "
+        f"estimator must have decision_function or predict_proba; this {type(classifier).__name__} "
         "has neither"
     )
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import LANES, add, load, total
-from sklearn_struct.containers.structures import Potentials, Structure
+from sklearn_struct.containers.structures import Potentials, Structure, has_only_edges
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.graphs.remembered import of_structure
@@ -123,7 +123,7 @@ class LabelSets(OnGraphs):
 
     def _alike(self, structure: Structure, n_labels: int) -> Alike | None:
         """The nodes and edges that all examples have, where this is quicker than otherwise."""
-        if n_labels != 2 or structure.sizes is not None or len(structure.families) != 1:
+        if n_labels != 2 or structure.sizes is not None or not has_only_edges(structure, True):
             return None
         alike: Alike | None = of_structure(structure, "alike", lambda: _read(structure))
         return None if alike is None or 2.0**alike.n > self.most else alike
@@ -154,7 +154,7 @@ def _read(structure: Structure) -> Alike | None:
     sizes = np.diff(structure.offsets)
     family = structure.families[0]
     counts = np.diff(family.offsets)
-    if not len(sizes) or family.nodes.shape[1] != 2:
+    if not len(sizes):
         return None
     n = int(sizes[0])
     m = int(counts[0])
