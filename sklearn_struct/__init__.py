@@ -37,6 +37,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.hidden_states.latent_chain_crf import LatentChainCRF
     from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
     from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
+    from sklearn_struct.estimators.multilabel.multilabel_crf import MultiLabelCRF
     from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
     from sklearn_struct.estimators.trees.m_estimated_pcfg import MEstimatedPCFG
     from sklearn_struct.estimators.trees.pcfg import PCFG
@@ -61,6 +62,7 @@ __all__ = [
     "LogLinearClassifier",
     "MEstimatedCRF",
     "MEstimatedPCFG",
+    "MultiLabelCRF",
     "PiecewiseCRF",
     "ProductFeatures",
     "PrototypeFeatures",
@@ -104,6 +106,7 @@ _ESTIMATORS = {
     "MEMM": "chains.memm",
     "MEstimatedCRF": "m_estimation.m_estimated_crf",
     "MEstimatedPCFG": "trees.m_estimated_pcfg",
+    "MultiLabelCRF": "multilabel.multilabel_crf",
     "PCFG": "trees.pcfg",
     "PiecewiseCRF": "chains.piecewise_crf",
     "PrototypeMRF": "chains.prototype_mrf",

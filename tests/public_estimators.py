@@ -17,6 +17,7 @@ from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
 from sklearn_struct.estimators.graphs.grid_crf import GridCRF
 from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
+from sklearn_struct.estimators.multilabel.multilabel_crf import MultiLabelCRF
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "GRAPHS",
     "GRAPHS_OF_SEQUENCES",
     "IMAGES",
+    "MULTILABEL",
     "PARSERS",
     "PREDICTORS",
     "READ_TABLES",
@@ -60,10 +62,14 @@ def of_base(*bases: type, but: tuple[type, ...] = ()) -> list[type]:
 PREDICTORS = [cls for cls in of_base(BaseEstimator) if hasattr(cls, "predict")]
 GRAPHS = of_base(GraphCRF)
 IMAGES = of_base(GridCRF)
-GRAPHS_OF_SEQUENCES = of_base(BaseGraphCRF, but=(GraphCRF, GridCRF))
+# of rows of features, with a matrix of labels
+MULTILABEL = of_base(MultiLabelCRF)
+GRAPHS_OF_SEQUENCES = of_base(BaseGraphCRF, but=(GraphCRF, GridCRF, MultiLabelCRF))
 CLASSIFIERS = of_base(BaseClassPredictions)  # of whole sequences: they read other y
 # but those that read other X, or other y
-SEQUENCE_MODELS = of_base(BaseSequenceEstimator, but=(GraphCRF, GridCRF, BaseClassPredictions))
+SEQUENCE_MODELS = of_base(
+    BaseSequenceEstimator, but=(GraphCRF, GridCRF, MultiLabelCRF, BaseClassPredictions)
+)
 READ_TABLES = [
     cls for cls in SEQUENCE_MODELS + CLASSIFIERS if get_tags(cls()).input_tags.two_d_array
 ]

@@ -332,6 +332,7 @@ NEW = {  # which no earlier version has
     "GridCRF",
     "HiddenStateClassifier",
     "LatentChainCRF",
+    "MultiLabelCRF",
     "PrototypeMRF",
     "SkipChainCRF",
 }

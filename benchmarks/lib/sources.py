@@ -97,6 +97,9 @@ PAPERS = {
         "Pseudolikelihood EM for within-network relational learning",
         "ICDM 2008",
     ),
+    "ghamrawi-2005": Paper(
+        "Ghamrawi and McCallum", "Collective multi-label classification", "CIKM 2005"
+    ),
     "qu-2019": Paper("Qu, Bengio and Tang", "GMNN: graph Markov neural networks", "ICML 2019"),
     "lacostejulien-2013": Paper(
         "Lacoste-Julien, Jaggi, Schmidt and Pletscher",

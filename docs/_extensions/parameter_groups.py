@@ -20,7 +20,8 @@ GROUPS = {
     "Model": """
         order base edge_features allowed_transitions constrain_training symmetric key max_pairs
         skip_features reach emissions stop boundary min_length constant distant_pairs
-        horizontal_order vertical_order neighbours pairwise directions unary scale labels
+        horizontal_order vertical_order neighbours pairwise directions unary scale labels edges
+        estimator cv
     """,
     "Hidden states": """
         n_states shared_states state_transitions tied tied_transitions hidden n_grammars

@@ -21,6 +21,7 @@ QUESTIONS = [
     ("Are the items nodes\nof a graph?", ["GraphCRF"]),
     ("Are they the pixels\nof images?", ["GridCRF"]),
     ("Several labels\nfor each token?", ["FactorialCRF"]),
+    ("Rows of features with\nseveral labels each?", ["MultiLabelCRF"]),
     ("Do equal words help\neach other far apart?", ["SkipChainCRF"]),
     (
         "Few labels or none, but\nyou know typical words?",

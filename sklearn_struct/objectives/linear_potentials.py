@@ -24,6 +24,8 @@ from sklearn_struct.linear.lookup_for_prediction import Lookup, LookupMap
 from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.scaled_scores import ScaleMap
+from sklearn_struct.linear.shared_rows import SharedRows
+from sklearn_struct.linear.tables_in_turn import TablesInTurn
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 from sklearn_struct.objectives.tied_columns import TiedMap
 from sklearn_struct.objectives.weight_patterns import (
@@ -36,6 +38,7 @@ from sklearn_struct.objectives.weight_patterns import (
 )
 
 __all__ = [
+    "InTurn",
     "Inputs",
     "Kinds",
     "LinearPotentials",
@@ -46,7 +49,7 @@ __all__ = [
     "without_zeros",
 ]
 
-CliqueMap: TypeAlias = DenseMap | PairsMap | TiedMap | None
+CliqueMap: TypeAlias = DenseMap | PairsMap | TablesInTurn | TiedMap | None
 
 # share of other values than 0 below which loops over them are faster than matrix products
 SPARSE = 0.25
@@ -63,6 +66,14 @@ class Kinds(NamedTuple):
     allowed: np.ndarray
 
 
+class InTurn(NamedTuple):
+    """Features of a family whose examples have the same ``n`` cliques each, in the same order: the
+    number of the clique is the only feature, so each of the n has a table of its own.
+    """
+
+    n: int
+
+
 class Inputs(NamedTuple):
     """What features of nodes do not tell.
 
@@ -70,7 +81,7 @@ class Inputs(NamedTuple):
     there are none.
     """
 
-    cliques: Sequence[np.ndarray | sp.csr_array | None]
+    cliques: Sequence[np.ndarray | sp.csr_array | InTurn | None]
     kinds: Kinds | None = None
 
 
@@ -89,7 +100,7 @@ def without_zeros(X: SequenceArray) -> SequenceArray:
 
 def lookup(pattern: Pattern) -> Lookup:
     """What `bind` takes to predict, for any X that is not multiplied as a matrix."""
-    return Lookup(every_node_pair(pattern), pattern.n_labels)
+    return Lookup(every_node_pair(pattern), pattern.n_scores)
 
 
 def bind(
@@ -103,7 +114,7 @@ def bind(
     """The potentials that parameters of this pattern give to X; with `table` for a single pass over
     X, forward. `inputs` says what X does not; by default cliques have features of their last nodes.
     """
-    K = pattern.n_labels
+    K = pattern.n_scores
     node_map: DenseMap | RowsMap | LookupMap | ScaleMap
     if pattern.n_scales:
         scores = X.tokens.toarray() if sp.issparse(X.tokens) else X.tokens
@@ -121,16 +132,22 @@ def bind(
         none = [None] * len(families)
         inputs = Inputs(clique_features(X, families, columns) if len(columns) else none)
     clique_maps = [_clique_map(pattern, f, rows, dtype) for f, rows in enumerate(inputs.cliques)]
-    return LinearPotentials(pattern, node_map, clique_maps, inputs.kinds)
+    of_nodes = SharedRows(node_map, pattern.n_sharing) if pattern.n_sharing else node_map
+    return LinearPotentials(pattern, of_nodes, clique_maps, inputs.kinds)
 
 
 def _clique_map(
-    pattern: Pattern, f: int, features: np.ndarray | sp.csr_array | None, dtype: np.dtype
+    pattern: Pattern,
+    f: int,
+    features: np.ndarray | sp.csr_array | InTurn | None,
+    dtype: np.dtype,
 ) -> CliqueMap:
     """The map of family f; None where features condition no cliques."""
     family = pattern.families[f]
     if features is None or not family.n_features:
         return None
+    if isinstance(features, InTurn):
+        return TablesInTurn(features.n, pattern.tied_widths[f])
     to_columns: DenseMap | PairsMap
     if not sp.issparse(features) and family.features is None:
         to_columns = DenseMap(np.ascontiguousarray(features, dtype=dtype), pattern.tied_widths[f])
@@ -157,9 +174,9 @@ class LinearPotentials:
     ----------
     pattern : Pattern
         Which weights exist.
-    node_map : DenseMap, RowsMap, LookupMap or ScaleMap
+    node_map : DenseMap, RowsMap, LookupMap, ScaleMap or SharedRows
         From features of nodes to labels.
-    clique_maps : sequence of DenseMap, PairsMap, TiedMap or None
+    clique_maps : sequence of DenseMap, PairsMap, TablesInTurn, TiedMap or None
         For each family from features of cliques to their columns; None without features: one table
         for all its cliques.
     kinds : Kinds, default=None
@@ -169,7 +186,7 @@ class LinearPotentials:
     def __init__(
         self,
         pattern: Pattern,
-        node_map: DenseMap | RowsMap | LookupMap | ScaleMap,
+        node_map: DenseMap | RowsMap | LookupMap | ScaleMap | SharedRows,
         clique_maps: Sequence[CliqueMap],
         kinds: Kinds | None = None,
     ) -> None:
@@ -180,7 +197,7 @@ class LinearPotentials:
         self.n_labels = pattern.n_labels
         self.widths = pattern.widths
         self.ties = tuple(family.ties(self.n_labels) for family in pattern.families)
-        self.n_free = pattern.n_labels if pattern.fit_intercept else 0
+        self.n_free = pattern.n_scores if pattern.fit_intercept else 0
         self.dtype = node_map.dtype
         self.size = pattern.size
         expanded = [m.expanded_size if m else 0 for m in self.clique_maps]
@@ -277,14 +294,18 @@ class LinearPotentials:
             # the tables of single cliques where there are some, else those that families share
             either.append(table if clique is None else clique)
         if self.n_free:
-            node += intercept
+            scored = self._scored(node)
+            scored += intercept
         self._forbid(node, block)
         return Potentials(node, tuple(either))
 
     def forward_and_squares(self, W: np.ndarray, block: Block) -> tuple[Potentials, float]:
         """Potentials of a block, and the sum of their squares: it tells if they are finite."""
         node, cliques, tables, intercept = self._products(W, block, ONE, None)
-        if not self.n_free:
+        if self.n_free and self.pattern.n_sharing:
+            scored = self._scored(node)
+            scored += intercept
+        if not self.n_free or self.pattern.n_sharing:
             # nothing to add, but the squares are wanted all the same
             intercept = np.zeros(self.n_labels, W.dtype)
         # with the last addition, while numbers are in registers anyway: whether all are finite
@@ -301,6 +322,17 @@ class LinearPotentials:
             either.append(table if clique is None else clique)
         self._forbid(node, block)
         return Potentials(node, tuple(either)), squares
+
+    def _scored(self, node: np.ndarray) -> np.ndarray:
+        """The entries of node potentials that intercepts are added to, a row for each row of X."""
+        n = self.pattern.n_sharing
+        return node[:, 1].reshape(-1, n) if n else node
+
+    def of_intercept(self, node: np.ndarray) -> np.ndarray:
+        """The derivative in the intercept, of that in node potentials."""
+        # as `sum(axis=0)`, which takes four times as long for short rows
+        total: np.ndarray = np.einsum("ij->j", self._scored(node))
+        return total
 
     def _forbid(self, node: np.ndarray, block: Block) -> None:
         """Take away the labels that nodes do not have."""
@@ -351,5 +383,5 @@ class LinearPotentials:
             )
         if self.n_free:
             parts.intercept.reshape(len(scales), -1)[:] += np.outer(
-                scales, gradient.node.sum(axis=0)
+                scales, self._scored(gradient.node).sum(axis=0)
             )

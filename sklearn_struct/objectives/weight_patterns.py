@@ -6,6 +6,9 @@ them; of columns, whatever X is; and of labels. The intercept comes last because
 last ``n_free`` entries unpenalised.
 
 A clique of r nodes has a column for each of its labellings: j * K + k for the pair (j, k).
+
+Where the nodes of an example share its row of features, weights are of pairs (feature, node), and
+so are intercepts: they score the last of two labels, and the first one has 0.
 """
 
 from __future__ import annotations
@@ -73,6 +76,8 @@ class Pattern(NamedTuple):
     ``edge_columns`` are the features of X that condition cliques, the same in all families; empty
     where cliques have features of their own, or none. With `n_scales` features are scores, one for
     each label, that are multiplied by one weight, or by one for each label.
+    where cliques have features of their own, or none. ``n_sharing`` is how many nodes of two labels
+    share a row of features, each with weights of its own; 0 where each node has a row.
     """
 
     n_features: int
@@ -82,11 +87,17 @@ class Pattern(NamedTuple):
     edge_columns: np.ndarray
     fit_intercept: bool
     n_scales: int = 0
+    n_sharing: int = 0
 
     @property
     def order(self) -> int:
         """The order of a Markov chain with these families."""
         return self.families[-1].size - 1
+
+    @property
+    def n_scores(self) -> int:
+        """How many scores a row of features gives: one for each label, or one for each node."""
+        return self.n_sharing or self.n_labels
 
     @property
     def widths(self) -> tuple[int, ...]:
@@ -105,7 +116,7 @@ class Pattern(NamedTuple):
     @property
     def sizes(self) -> list[int]:
         """The lengths of the segments of w; of Python's integers, which do not overflow."""
-        of_nodes = self.n_features * self.n_labels if self.node is None else len(self.node.indices)
+        of_nodes = self.n_features * self.n_scores if self.node is None else len(self.node.indices)
         if self.n_scales:
             of_nodes = self.n_scales
         of_features = [
@@ -113,7 +124,7 @@ class Pattern(NamedTuple):
             for f, width in zip(self.families, self.tied_widths, strict=True)
         ]
         of_columns = [len(family.columns) for family in self.families]
-        return [of_nodes, *of_features, *of_columns, self.n_labels * self.fit_intercept]
+        return [of_nodes, *of_features, *of_columns, self.n_scores * self.fit_intercept]
 
     @property
     def size(self) -> int:
@@ -217,7 +228,7 @@ def every_node_pair(pattern: Pattern) -> CSR:
     if pattern.n_scales:
         every = np.arange(pattern.n_labels + 1)
         return CSR(every, every[:-1].astype(np.int32), np.empty(0, np.int32))
-    return _every_pair(pattern.node, pattern.n_features, pattern.n_labels)
+    return _every_pair(pattern.node, pattern.n_features, pattern.n_scores)
 
 
 def every_clique_pair(pattern: Pattern, f: int) -> CSR:

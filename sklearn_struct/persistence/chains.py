@@ -37,11 +37,13 @@ from sklearn_struct.solvers.result import Stream
 
 __all__ = [
     "put_chain",
+    "put_gap",
     "put_ge",
     "put_prototype_mrf",
     "read_chain",
     "read_ge",
     "read_prototype_mrf",
+    "take_gap",
 ]
 
 OPTIONAL = (int, type(None))
@@ -83,7 +85,7 @@ def put_chain(
         "stream": stream,
         **put_optional(chain, "rows_in"),
         **({"n_scales": int(pattern.n_scales)} if pattern.n_scales else {}),
-        **_put_gap(chain),
+        **put_gap(chain),
     }
 
 
@@ -110,7 +112,7 @@ def read_chain(
         **optional(stored, rows_in=bool, n_scales=int, gap=float, gap_certified=bool),
     )
     take_optional(chain, stored, "rows_in")
-    _take_gap(chain, stored)
+    take_gap(chain, stored)
     arrays = shared.arrays
     chain.classes_ = labels(arrays, where + "labels", stored["labels"])
     chain._pattern = _pattern(chain, stored, where, arrays, cliques)
@@ -134,7 +136,7 @@ def read_chain(
     chain._prepared = Prepared()
 
 
-def _put_gap(chain: Any) -> dict[str, Any]:
+def put_gap(chain: Any) -> dict[str, Any]:
     """How far the fit may be from its optimum, where the solver knows."""
     if "gap_" not in vars(chain):
         return {}
@@ -142,7 +144,7 @@ def _put_gap(chain: Any) -> dict[str, Any]:
     return {"gap_certified": certified, **({"gap": float(chain.gap_)} if certified else {})}
 
 
-def _take_gap(chain: Any, stored: dict[str, Any]) -> None:
+def take_gap(chain: Any, stored: dict[str, Any]) -> None:
     certified = stored.get("gap_certified", False)
     if ("gap" in stored) != certified:
         raise ModelFileError("there is a gap where it is certified, and nowhere else")

@@ -35,7 +35,14 @@ from sklearn_struct.persistence.plain_values import (
     restore,
 )
 
-__all__ = ["put_factorial", "put_graphs", "read_factorial", "read_graphs"]
+__all__ = [
+    "put_convergence",
+    "put_factorial",
+    "put_graphs",
+    "read_factorial",
+    "read_graphs",
+    "take_convergence",
+]
 
 OPTIONAL = (dict, type(None))
 FAMILY = {"size": int, "n_features": int, "pairs": bool, "symmetric": bool}
@@ -125,10 +132,7 @@ def put_graphs(model: BaseGraphCRF, where: str, shared: Shared) -> dict[str, Any
     return {
         "chain": put_chain(model, where, shared, OF_GRAPHS),
         "templates": templates,
-        "converged": bool(model.converged_),
-        "inference_report": {
-            name: kind(model.inference_report_[name]) for name, kind in REPORT.items()
-        },
+        **put_convergence(model),
         **({} if typed is None else {"hidden_types": put_hidden(typed)}),
         **put_states(model, where, shared.arrays),
     }
@@ -138,9 +142,7 @@ def read_graphs(model: BaseGraphCRF, stored: dict[str, Any], where: str, shared:
     kinds = {"chain": dict, "templates": list, "converged": bool, "inference_report": dict}
     kinds |= optional(stored, hidden_types=list)
     hidden = [stored["hidden_types"]] if "hidden_types" in stored else []
-    chain, templates, converged, report, *_ = fields(
-        stored, "the model", **kinds, **optional(stored, states=bool)
-    )
+    chain, templates, *_ = fields(stored, "the model", **kinds, **optional(stored, states=bool))
     if isinstance(model, BaseLatentGraph):
         has_states = "states" in stored
         if has_states and not stored["states"]:
@@ -155,13 +157,25 @@ def read_graphs(model: BaseGraphCRF, stored: dict[str, Any], where: str, shared:
     if isinstance(model, BaseTypedGraph):
         model.__dict__["_typed"] = read_typed(model.classes_, hidden[0]) if hidden else None
     model.templates_ = _templates(chain["families"], templates, where, shared)
+    take_convergence(model, stored)
+
+
+def put_convergence(model: BaseGraphCRF) -> dict[str, Any]:
+    """Whether inference has settled, as fields of a model."""
+    report = {name: kind(model.inference_report_[name]) for name, kind in REPORT.items()}
+    return {"converged": bool(model.converged_), "inference_report": report}
+
+
+def take_convergence(model: BaseGraphCRF, stored: dict[str, Any]) -> None:
+    """Give the model what `put_convergence` put."""
+    report = stored["inference_report"]
     for name, value in zip(REPORT, fields(report, "inference_report", **REPORT), strict=True):
         if isinstance(value, int):
             natural(value, name)
         elif not (math.isfinite(value) and value >= 0.0):
             raise ModelFileError(f"inference_report: {name} cannot be {value}")
     model.inference_report_ = report
-    model.converged_ = converged
+    model.converged_ = stored["converged"]
 
 
 def _templates(

@@ -21,6 +21,7 @@ from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatent
 from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
+from sklearn_struct.estimators.multilabel.multilabel_crf import MultiLabelCRF
 from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
 from sklearn_struct.estimators.trees.m_estimated_pcfg import MEstimatedPCFG
 from sklearn_struct.estimators.trees.pcfg import PCFG
@@ -45,6 +46,7 @@ from sklearn_struct.persistence.hidden_markov import hidden, put_hidden
 from sklearn_struct.persistence.hidden_states import put_latent, read_classes, read_latent
 from sklearn_struct.persistence.known_classes import ELSEWHERE, STATES, State
 from sklearn_struct.persistence.log_linear import joint, put_joint
+from sklearn_struct.persistence.multilabel import multilabel, put_multilabel
 from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
 from sklearn_struct.persistence.pipelines_and_unions import (
     check_inner,
@@ -88,6 +90,7 @@ STATES.update(
         BaseLatentChain: State(put_latent, read_latent),
         LogLinearClassifier: State(put_joint, joint),
         MEstimatedPCFG: State(put_weighted, weighted),
+        MultiLabelCRF: State(put_multilabel, multilabel),
         PCFG: State(put_parser, parser),
         PrototypeFeatures: State(put_prototypes, prototypes),
         PrototypeMRF: State(put_prototype_mrf, read_prototype_mrf),

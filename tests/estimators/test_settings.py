@@ -14,6 +14,7 @@ from public_estimators import (
     GRAPHS,
     GRAPHS_OF_SEQUENCES,
     IMAGES,
+    MULTILABEL,
     PARSERS,
     PREDICTORS,
 )
@@ -295,6 +296,8 @@ PACKAGE = Path(sklearn_struct.__file__).parent
 def data(cls):
     if cls is LogLinearClassifier:
         return [[1.0], [2.0]], ["A", "B"]
+    if cls in MULTILABEL:
+        return np.eye(4, 3), np.array([[0, 1], [1, 0], [1, 1], [0, 0]])
     if cls in CLASSIFIERS:
         return WORDS, [f"class {i}" for i in range(len(WORDS))]
     if cls in GRAPHS:
@@ -322,7 +325,8 @@ def read_by_predictions(cls):
     for method in OF_X + of_states + OF_X_AND_Y:
         if hasattr(model, method):
             getattr(model, method)(X, *[y] * (method in OF_X_AND_Y))
-    return read - {"features"}  # which scikit-learn's tags of LogLinearClassifier depend on
+    # which scikit-learn's tags of LogLinearClassifier and of MultiLabelCRF depend on
+    return read - {"features", "estimator"}
 
 
 @pytest.mark.parametrize("cls", PREDICTORS)

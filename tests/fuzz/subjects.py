@@ -29,6 +29,7 @@ from sklearn_struct import (
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
+    MultiLabelCRF,
     ProductFeatures,
     PrototypeFeatures,
     PrototypeMRF,
@@ -48,6 +49,8 @@ TREES = [
 ]
 NUMBERS = [np.arange(3.0 * len(sentence)).reshape(-1, 3) % 4 for sentence in WORDS]
 ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5]])
+NUMBERS_OF_ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5], [1.0, 0.0], [2.0, 2.0]])
+LABELS_OF_ROWS = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
 # a triangle, an edge, a cycle of four
 EDGES = [[[0, 1], [1, 2], [2, 0]], [[0, 1]], [[1, 0], [1, 2], [3, 2], [0, 3]]]
 # of which some pixels are unknown
@@ -99,6 +102,7 @@ FORMS = {
     "images": (IMAGES, LABEL_IMAGES),
     "images with pictures": (list(zip(IMAGES, IMAGES, strict=True)), LABEL_IMAGES),
     "packed images": (np.arange(48.0).reshape(2, 3, 4, 2) % 5, np.arange(24).reshape(2, 3, 4) % 2),
+    "labels of rows": (NUMBERS_OF_ROWS, LABELS_OF_ROWS),
     "trees": (WORDS, TREES),
     "classes of words": (WORDS, ["short", "long", "long"]),
     "classes of numbers": (NUMBERS, ["B", "A", "B"]),
@@ -114,6 +118,7 @@ def pairs(x: Any, label: Any) -> list[str]:
     return [f"{letter}/{label}" for letter in letters(x)]
 
 
+QUICK = {"max_iter": 3, "tol": 1e-6}
 # Settings beside those with which all are as quick as they can be; what cannot be made without
 # arguments needs some.
 SETTINGS: dict[type, list[dict[str, Any]]] = {
@@ -163,6 +168,11 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"loss": "pointwise", "edge_features": "all", "dtype": "float32"},
         {"order": 2},
     ],
+    MultiLabelCRF: [
+        {},
+        {"edges": "tree", "estimator": LinearChainCRF(**QUICK), "cv": 2, "decoder": "marginal"},
+        {"edges": [[0, 1]], "loss": "pseudo", "dtype": "float32"},
+    ],
     MEstimatedCRF: [{}, {"base": "locally-uniform"}, {"distant_pairs": [("%x[0,0]", "%x[0,0]")]}],
     PrototypeFeatures: [{"prototypes": ["dog", "the"]}],
     PrototypeMRF: [
@@ -186,7 +196,6 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
     ],
     TokenTransformer: [{"transformer": StandardScaler()}],
 }
-QUICK = {"max_iter": 3, "tol": 1e-6}
 
 
 class Subject(NamedTuple):

@@ -63,6 +63,11 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
     def _observe(self, sequences: Sequences, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         """Which weights exist: what the tokens of positive weight show, or everything."""
 
+    def _n_nodes(self, sequences: Sequences) -> int:
+        """How many nodes have labels; here all tokens."""
+        n: int = sequences.X.tokens.shape[0]
+        return n
+
     def _inputs(self, sequences: Sequences) -> Inputs | None:
         """What features of nodes do not tell; None where they tell all."""
         return None
@@ -180,7 +185,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
     def _predict_codes(
         self, sequences: Sequences, restrict: Restriction | None = None
     ) -> np.ndarray:
-        codes = np.empty(sequences.X.tokens.shape[0], dtype=np.int32)
+        codes = np.empty(self._n_nodes(sequences), dtype=np.int32)
 
         def work(potentials: Potentials, block: Block) -> None:
             self._decode(potentials, block.structure, codes[block.tokens])
@@ -192,9 +197,8 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         self, sequences: Sequences, restrict: Restriction | None = None
     ) -> np.ndarray:
         """Marginals (n_tokens, n_labels) of all tokens."""
-        n = sequences.X.tokens.shape[0]
         K = self._width()
-        node = np.zeros((n, K))
+        node = np.zeros((self._n_nodes(sequences), K))
         log_Z = np.empty(len(sequences.X))
         inference = self._learned_inference()
 
@@ -238,7 +242,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
         restrict: Restriction | None = None,
     ) -> np.ndarray:
         """Codes (n_samples, n_tokens) drawn from p(y | x)."""
-        n_tokens = sequences.X.tokens.shape[0]
+        n_tokens = self._n_nodes(sequences)
         # a random number of eight bytes and a code of four for each token
         check_count(n_samples, "n_samples", 12 * n_tokens)
         # all at once, so that what is drawn depends neither on blocks nor on threads

@@ -105,7 +105,9 @@ def _documented(cls: Any, title: str) -> dict[str, str]:
     entries: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         entries |= vars(base).get("_documented", {}).get(title, {})
-    return entries
+    # attributes of a base that a class has no use for
+    unused = getattr(cls, "_undocumented", ())
+    return {name: said for name, said in entries.items() if name not in unused}
 
 
 def _entries(text: str, title: str) -> dict[str, str]:

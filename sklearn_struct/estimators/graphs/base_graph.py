@@ -212,6 +212,10 @@ class BaseGraph(BasePartlyLabelled):
         """
         return self.templates_[name].features.columns_in(source.templates_[name].features)
 
+    def _node_labels(self) -> np.ndarray:
+        """What a node may be labelled; here all labels."""
+        return self.classes_
+
     def _label_codes(self, codes: np.ndarray) -> np.ndarray:
         """Codes of labels, from what inference chose; here these themselves."""
         return codes

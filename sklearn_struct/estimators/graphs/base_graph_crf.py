@@ -166,7 +166,7 @@ class BaseGraphCRF(
         """What labels cost in the place of others, where the loss is one of costs."""
         if self.cost is not None and self.loss != "hinge":
             raise ValueError(f"cost is of loss='hinge'; loss={self.loss!r} has none")
-        return read_cost(self.cost, self.classes_, self.dtype)
+        return read_cost(self.cost, self._node_labels(), self.dtype)
 
     def _minimisation(self) -> Minimisation:
         return super()._minimisation()._replace(learning_rate=self.learning_rate)
