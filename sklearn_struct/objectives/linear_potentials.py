@@ -132,7 +132,9 @@ def bind(
         none = [None] * len(families)
         inputs = Inputs(clique_features(X, families, columns) if len(columns) else none)
     clique_maps = [_clique_map(pattern, f, rows, dtype) for f, rows in enumerate(inputs.cliques)]
-    of_nodes = SharedRows(node_map, pattern.n_sharing) if pattern.n_sharing else node_map
+    of_nodes: DenseMap | RowsMap | LookupMap | ScaleMap | SharedRows = node_map
+    if pattern.n_sharing and not isinstance(node_map, ScaleMap):
+        of_nodes = SharedRows(node_map, pattern.n_sharing)
     return LinearPotentials(pattern, of_nodes, clique_maps, inputs.kinds)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -222,6 +223,10 @@ class BaseMultiLabel(BaseGraphCRF):
     def _score_of(self, place: NodePlace, code: int | None) -> str:
         of = "a pair of labels" if code is None else f"label {place.node}"
         return f"X[{place.example}]: the score of {of}"
+
+    @abstractmethod
+    def _labels(self, codes: np.ndarray, sequences: Any) -> np.ndarray:
+        """Codes -> labels in the form of y."""
 
     def _transferred(self, start: Any) -> np.ndarray:
         if not isinstance(start, BaseMultiLabel) or not hasattr(start, "_w"):
