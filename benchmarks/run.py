@@ -58,6 +58,7 @@ from papers import (
     worker_processes,
 )
 from peers import (
+    dense_crf,
     encoding,
     end_to_end,
     graph_messages,
@@ -107,6 +108,7 @@ SUITES = (
     nltk_parsing,
     graph_messages,
     potts_search,
+    dense_crf,
     parsers,
     threads,
     responsiveness,
