@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -185,7 +186,7 @@ def test_formulas_are_no_lists(name):
     before_sections = outside_of_code("\n".join(sections(text)[""]))
     for paragraph in before_sections.split("\n\n"):
         lines = [line for line in paragraph.splitlines() if line]
-        for above, line in zip(lines, lines[1:], strict=False):
+        for above, line in pairwise(lines):
             assert not line.startswith(" ") or indent(line) == indent(above) or is_item(above, line)
             assert not re.match(" *- ", line) or is_item(lines[0], lines[0]), line
 
