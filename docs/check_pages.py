@@ -79,8 +79,9 @@ LOOK = """limits => {
     return longest <= limits.columns && e.scrollWidth > e.clientWidth + 1;
   });
   const formulas = [...document.querySelectorAll('.math')];
-  const long = formulas.filter(e => [e, ...e.querySelectorAll('mjx-container')]
-    .some(part => part.clientWidth > 0 && part.scrollWidth > part.clientWidth + 1));
+  const long = formulas.filter(e => e.tagName === 'DIV' && e.clientWidth > 0 &&
+    [...e.querySelectorAll('mjx-container > *')]
+      .some(part => part.getBoundingClientRect().width > e.clientWidth + 1));
   const squeezed = [...document.querySelectorAll('.bd-article td, .bd-article th')].filter(e => {
     const width = e.getBoundingClientRect().width;
     return width > 0 && width < limits.cell && e.textContent.trim().length > 10;
