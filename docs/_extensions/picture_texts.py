@@ -1,7 +1,8 @@
 """A warning for each picture without a text that says what it shows, for who cannot see it.
 
-Write ``:alt:`` below ``image``, ``figure`` and ``plot``, and ``alt="..."`` in HTML. Pictures of the gallery have such texts
-from sphinx-gallery; its thumbnails need none, as the example's title stands beside them.
+Write ``:alt:`` below ``image``, ``figure`` and ``plot``, and ``alt="..."`` in HTML. Pictures
+of the gallery have such texts from sphinx-gallery; its thumbnails need none, as the example's title
+stands beside them.
 """
 
 from __future__ import annotations
