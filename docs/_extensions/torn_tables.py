@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.util import logging
 
 BRACKETS = (("(", ")"), ("[", "]"), ("{", "}"))
-ENDINGS = ["a", "an", "and", "by", "for", "from", "in", "of", "or", "the", "to", "with"]
+ENDINGS = ["a", "an", "and", "of", "or", "the"]
 UNFINISHED = (",", *(f" {word}" for word in ENDINGS))
 BORDER = re.compile(r"( *)(=+)( +=+)+ *")
 
