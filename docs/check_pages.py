@@ -2,12 +2,13 @@
 
     python docs/check_pages.py HTMLDIR [--screenshots DIR]
 
-A headless Chromium opens a page of each kind at some widths, in light and dark mode, and asks:
+A headless Chromium opens a page of each kind at some widths, in light and dark mode, and all other
+pages but those of single examples at the widest and the narrowest in light mode. It asks:
 
 - no error in the console, and nothing is asked for from another site,
-- nothing sticks out to the right of the window,
+- nothing sticks out to the right of the window or of the article,
 - a header of one line, no cell of a table with a letter a line,
-- on wide windows a sidebar with links, and whole lines of code,
+- on wide windows a sidebar with links, and whole lines of code and formulas,
 - every formula is drawn, every picture is loaded,
 - the search finds something.
 
@@ -47,12 +48,16 @@ PAGES = {
     "api": "api/generated/sklearn_struct.LinearChainCRF.html",
 }
 GALLERY = "gallery/plot_*.html"  # the first of these, if the gallery was built
+# opened once at the widest and once at the narrowest
+OTHERS = ("*.html", "*/*.html", "api/generated/*.html")
 
 # What a page says of itself when it is drawn.
 LOOK = """limits => {
   const wide = document.documentElement.clientWidth;
+  const article = document.querySelector('.bd-article-container');
+  const right = article ? article.getBoundingClientRect().right : wide;
   const inScroller = element => {
-    for (let e = element; e && e !== document.body; e = e.parentElement) {
+    for (let e = element; e && e !== article && e !== document.body; e = e.parentElement) {
       const style = getComputedStyle(e);
       if (style.overflowX !== 'visible' || style.position === 'fixed') return true;
     }
@@ -60,7 +65,8 @@ LOOK = """limits => {
   };
   const out = [...document.body.querySelectorAll('*')].filter(e => {
     const box = e.getBoundingClientRect();
-    return box.width > 0 && box.right > wide + 1 && !inScroller(e);
+    const edge = article && article.contains(e) ? Math.min(right, wide) : wide;
+    return box.width > 0 && box.right > edge + 1 && !inScroller(e);
   });
   const name = e => e.tagName.toLowerCase() + [...e.classList].map(c => '.' + c).join('');
   const sidebar = document.querySelector('.bd-sidebar-primary');
@@ -73,6 +79,9 @@ LOOK = """limits => {
     return longest <= limits.columns && e.scrollWidth > e.clientWidth + 1;
   });
   const formulas = [...document.querySelectorAll('.math')];
+  const long = formulas.filter(e => e.tagName === 'DIV' && e.clientWidth > 0 &&
+    [...e.querySelectorAll('mjx-container > *')]
+      .some(part => part.getBoundingClientRect().width > e.clientWidth + 1));
   const squeezed = [...document.querySelectorAll('.bd-article td, .bd-article th')].filter(e => {
     const width = e.getBoundingClientRect().width;
     return width > 0 && width < limits.cell && e.textContent.trim().length > 10;
@@ -80,10 +89,12 @@ LOOK = """limits => {
   const pictures = [...document.querySelectorAll('img')];
   return {
     overflow: document.documentElement.scrollWidth - window.innerWidth,
+    beyond: article ? article.scrollWidth - article.clientWidth : 0,
     sticking: out.slice(0, 3).map(name),
     links: links.filter(e => e.getBoundingClientRect().width > 0).length,
     lines: lines.size,
     cut: blocks.length,
+    long: long.length,
     unrendered: formulas.filter(e => !e.querySelector('mjx-container')).length,
     unloaded: pictures.filter(e => e.complete && !e.naturalWidth).map(e => e.src),
     squeezed: squeezed.slice(0, 3).map(e => e.textContent.trim().slice(0, 30)),
@@ -156,6 +167,17 @@ def chosen_pages(folder: Path) -> dict[str, str]:
     return PAGES | ({"gallery": gallery[0]} if gallery else {})
 
 
+def other_pages(folder: Path) -> list[str]:
+    """The addresses of all pages that are of no kind, without those of single examples."""
+    opened = {address.partition("?")[0] for address in chosen_pages(folder).values()}
+    examples = set(folder.glob(GALLERY))
+    paths = sorted({path for pattern in OTHERS for path in folder.glob(pattern)} - examples)
+    addresses = [path.relative_to(folder).as_posix() for path in paths]
+    return [
+        address for address in addresses if not address.startswith("_") and address not in opened
+    ]
+
+
 class Visit:
     """Opens pages and notes what is wrong with them.
 
@@ -175,20 +197,29 @@ class Visit:
         self.browser = browser
         self.base = base
         self.pages = chosen_pages(folder)
+        self.others = other_pages(folder)
         self.screenshots = screenshots
 
     def every_page(self) -> list[str]:
+        others = [("other", address) for address in self.others]
         faults = []
         for mode in MODES:
             for width in WIDTHS:
-                size = {"width": width, "height": HEIGHT}
-                context = self.browser.new_context(viewport=size, color_scheme=mode)
-                context.set_default_timeout(PATIENCE)
-                for kind, address in self.pages.items():
-                    where = f"{kind} ({address}), {width} px, {mode}"
-                    wrong = self._open(context, kind, address, width, mode)
-                    faults += [f"{where}: {fault}" for fault in wrong]
-                context.close()
+                once = mode == MODES[0] and width in (WIDTHS[0], WIDTHS[-1])
+                pages = [*self.pages.items(), *(others if once else ())]
+                faults += self._open_all(pages, width, mode)
+        return faults
+
+    def _open_all(self, pages: list[tuple[str, str]], width: int, mode: str) -> list[str]:
+        faults = []
+        size = {"width": width, "height": HEIGHT}
+        context = self.browser.new_context(viewport=size, color_scheme=mode)
+        context.set_default_timeout(PATIENCE)
+        for kind, address in pages:
+            where = f"{kind} ({address}), {width} px, {mode}"
+            wrong = self._open(context, kind, address, width, mode)
+            faults += [f"{where}: {fault}" for fault in wrong]
+        context.close()
         return faults
 
     def _open(self, context: Any, kind: str, address: str, width: int, mode: str) -> list[str]:
@@ -213,7 +244,7 @@ class Visit:
         page.goto(self.base + address, wait_until="load")
         self._wait(page, kind)
         faults += judge(page.evaluate(LOOK, LIMITS), kind, width, mode)
-        if self.screenshots:
+        if self.screenshots and kind != "other":
             self.screenshots.mkdir(parents=True, exist_ok=True)
             page.screenshot(path=str(self.screenshots / f"{kind}-{width}-{mode}.png"))
         page.close()
@@ -223,7 +254,8 @@ class Visit:
         """Until formulas are drawn and results are there; faults are judged afterwards."""
         from playwright.sync_api import TimeoutError as TooLate
 
-        page.wait_for_load_state("networkidle")
+        if kind != "other":  # these are many
+            page.wait_for_load_state("networkidle")
         for condition in (DRAWN, *([LISTED] if kind == "search" else [])):
             try:
                 page.wait_for_function(condition)
@@ -234,16 +266,19 @@ class Visit:
 def judge(seen: dict[str, Any], kind: str, width: int, mode: str) -> list[str]:
     """What is wrong with a page, from what it says of itself (`LOOK`)."""
     faults = []
+    named = ", ".join(seen["sticking"]) or "unknown"
     if seen["overflow"] > 0:
-        faults.append(
-            f"{seen['overflow']} px stick out: {', '.join(seen['sticking']) or 'unknown'}"
-        )
+        faults.append(f"{seen['overflow']} px stick out: {named}")
+    if seen["beyond"] > 0:
+        faults.append(f"{seen['beyond']} px stick out of the article: {named}")
     if width >= WITH_SIDEBAR and not seen["links"]:
         faults.append("the sidebar has no link")
     if seen["lines"] != 1:
         faults.append(f"the header has {seen['lines']} lines")
     if width >= WIDE and seen["cut"]:
         faults.append(f"{seen['cut']} code blocks are cut")
+    if width >= WIDE and seen["long"]:
+        faults.append(f"{seen['long']} formulas are cut")
     if seen["unrendered"]:
         faults.append(f"{seen['unrendered']} formulas are not drawn")
     faults += [f"picture not loaded: {address}" for address in seen["unloaded"]]

@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -173,6 +174,35 @@ def test_code_fits_a_page(name):
     text = inspect.cleandoc((OBJECTS | METHODS)[name].__doc__)
     blocks = re.findall(r"^ *>>>(?:.+\n?)+", text, re.MULTILINE)
     assert [line for block in blocks for line in block.splitlines() if len(line) > CODE_WIDTH] == []
+
+
+@pytest.mark.parametrize("name", [*OBJECTS, *METHODS])
+def test_formulas_are_no_lists(name):
+    """A line of text that begins with a plus is an item of a list on a page, without its plus; an
+    indented line below another makes that one a term.
+    """
+    text = inspect.cleandoc((OBJECTS | METHODS)[name].__doc__)
+    assert re.findall(r"(?m)^ *[+*] .*", outside_of_code(text)) == []
+    before_sections = outside_of_code("\n".join(sections(text)[""]))
+    for paragraph in before_sections.split("\n\n"):
+        lines = [line for line in paragraph.splitlines() if line]
+        for above, line in pairwise(lines):
+            assert not line.startswith(" ") or indent(line) == indent(above) or is_item(above, line)
+            assert not re.match(" *- ", line) or is_item(lines[0], lines[0]), line
+
+
+def outside_of_code(text):
+    """The docstring without its literal blocks and directives."""
+    return re.sub(r"(?m)(^.*::(?: .*)?\n)(?:\n|^ .*\n?)+", r"\n", text + "\n")
+
+
+def indent(line):
+    return len(line) - len(line.lstrip())
+
+
+def is_item(above, line):
+    """Whether a line is an item of a list or goes on with one; so is a footnote."""
+    return bool(re.match(r" *(- |\.\. )", above) or re.match(" *- ", line))
 
 
 # ---- extensions of the docs

@@ -99,6 +99,19 @@ def test_all_is_what_users_may_want(pyproject):
     assert set(names) == extras.keys() - developers - {"all"}
 
 
+def test_the_page_on_installing_has_every_extra(pyproject):
+    page = (ROOT / "docs" / "install.rst").read_text("utf-8")
+    listed = re.findall(r"^   \* - ``(\w+)``$", page, re.MULTILINE)
+    assert sorted(listed) == sorted(pyproject["project"]["optional-dependencies"])
+
+
+def test_a_release_runs_all_that_contributors_need_not():
+    """Jobs of CI that `.ci/run` alone leaves out."""
+    releases = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## Releases")[2]
+    step = re.search(r"^2\. (.+(?:\n   .+)*)", releases, re.MULTILINE)
+    assert re.search("browser.*gallery", step[1], re.DOTALL)
+
+
 # ---- README
 
 

@@ -52,6 +52,19 @@ def test_an_index_has_a_line_for_each_page(folder):
     assert set(index.split(":maxdepth: 1")[1].split()) == names
 
 
+def test_the_index_of_the_guide_says_what_each_page_is_about():
+    index = text_of(DOCS / "user_guide" / "index.rst")
+    names = {page.stem for page in (DOCS / "user_guide").glob("*.rst")} - {"index"}
+    said = dict(re.findall(r"^- :doc:`(\w+)`: (.+)\.$", index, re.M))
+    assert set(said) == names
+    assert min(len(sentence.split()) for sentence in said.values()) >= 6
+
+
+def test_pages_say_how_to_cite_and_what_the_package_runs_on():
+    assert "\nCite\n====\n" in text_of(DOCS / "install.rst")
+    assert "GPU" in text_of(DOCS / "how_to" / "speed_and_memory.rst")
+
+
 def test_a_term_has_one_entry_and_a_link():
     glossary = text_of(DOCS / "glossary.rst").split(":sorted:")[1]
     entries = re.split(r"^   (?=\S)", glossary, flags=re.M)[1:]

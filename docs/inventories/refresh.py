@@ -10,7 +10,7 @@ inventories, ``sklearn.inv``, ``scipy.inv`` and so on:
 
 Debian has some: ``python-sklearn-doc``, ``python-scipy-doc``, ``python-pandas-doc`` and
 ``python-dask-doc``, each at ``usr/share/doc/PACKAGE/html/objects.inv``. A project whose inventory
-cannot be read keeps its file. Names that no inventory has are in ``BY_HAND``.
+cannot be read keeps its file. Names that no inventory has are in ``BY_HAND``, and are added.
 
 The files are in Sphinx's first format, which is text: name, kind, page.
 """
@@ -133,13 +133,22 @@ def read(source: str) -> dict[str, tuple[str, str]] | None:
     return items
 
 
+def in_file(file: Path) -> dict[str, tuple[str, str]]:
+    """Kind and page of each name of a file of this folder; none if there is no file."""
+    lines = file.read_text("utf-8").splitlines() if file.exists() else []
+    parts = [line.split(" ", 2) for line in lines if not line.startswith("#")]
+    return {name: (kind, page) for name, kind, page in parts}
+
+
 def refresh(project: str, source: str, used: set[str]) -> None:
-    """Write the file of a project, unless neither its inventory nor a page by hand is known."""
+    """Write the file of a project; without its inventory only names by hand are added to it."""
     own = names_of_package()
+    file = FOLDER / f"{project}.txt"
     items = read(source)
     if items is None and project not in BY_HAND:
         return
-    kept = {
+    kept = in_file(file) if items is None else {}
+    kept |= {
         name: (kind, page)
         for name, (kind, page) in (items or {}).items()
         if is_used(name, kind, used, own)
@@ -148,7 +157,7 @@ def refresh(project: str, source: str, used: set[str]) -> None:
         kept.setdefault(name, (kind, page.format(name=name)))
     lines = [f"{name} {kind} {page}" for name, (kind, page) in sorted(kept.items())]
     head = ["# Sphinx inventory version 1", f"# Project: {project}", "# Version: stable"]
-    (FOLDER / f"{project}.txt").write_text("\n".join([*head, *lines]) + "\n", "utf-8")
+    file.write_text("\n".join([*head, *lines]) + "\n", "utf-8")
     print(f"  {project}: {len(kept)} names")
 
 

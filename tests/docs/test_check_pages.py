@@ -8,6 +8,8 @@ import pytest
 
 GOOD = {
     "overflow": 0,
+    "beyond": 0,
+    "long": 0,
     "sticking": [],
     "links": 12,
     "lines": 1,
@@ -36,6 +38,8 @@ def test_a_good_page_has_no_fault():
     ("seen", "said"),
     [
         ({"overflow": 12, "sticking": ["pre.x"]}, "12 px stick out: pre.x"),
+        ({"beyond": 5, "sticking": ["code.x"]}, "5 px stick out of the article: code.x"),
+        ({"long": 1}, "1 formulas are cut"),
         ({"links": 0}, "the sidebar has no link"),
         ({"lines": 2}, "the header has 2 lines"),
         ({"lines": 0}, "the header has 0 lines"),
@@ -58,6 +62,9 @@ BAD = """\
 <div style="width: 2000px; height: 5px" class="too-wide"></div>
 <span class="math">x</span> <img src="gone.png" alt=""> <script>nothing.at.all</script>
 <script src="https://example.org/x.js"></script>
+<div class="bd-article-container" style="width: 300px; overflow: auto">
+<div class="too-wide-for-it" style="width: 400px; height: 5px"></div>
+<div style="width: 200px; overflow: auto"><div style="width: 350px; height: 5px"></div></div></div>
 <div class="bd-article"><div style="width: 100px; overflow: auto"></div>
 <pre style="width: 100px; overflow: auto">%s</pre>
 <table style="width: 20px; table-layout: fixed"><tr><td>one and another</td></tr></table></div>
@@ -83,7 +90,8 @@ def test_a_bad_page_in_a_browser(tmp_path, monkeypatch, capsys):
         "asks for https://example.org/x.js",
         "console: ",
         "script: nothing is not defined",
-        "px stick out: div.too-wide",
+        "px stick out: div.too-wide, div.too-wide-for-it",
+        "100 px stick out of the article: div.too-wide, div.too-wide-for-it",
         "the sidebar has no link",
         "the header has 2 lines",
         "1 code blocks are cut",
@@ -120,3 +128,19 @@ def test_the_first_page_of_the_gallery_is_opened(tmp_path):
     (tmp_path / "gallery" / "plot_b.html").write_text("")
     (tmp_path / "gallery" / "plot_a.html").write_text("")
     assert chosen_pages(tmp_path)["gallery"] == "gallery/plot_a.html"
+
+
+def test_all_other_pages_are_opened_but_for_single_examples(tmp_path):
+    from check_pages import other_pages
+
+    names = ["index.html", "genindex.html", "guide/a.html", "api/generated/b.html"]
+    names += ["gallery/plot_a.html", "gallery/plot_b.html", "gallery/index.html", "_static/x.html"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    assert other_pages(tmp_path) == [
+        "api/generated/b.html",
+        "gallery/index.html",
+        "genindex.html",
+        "guide/a.html",
+    ]

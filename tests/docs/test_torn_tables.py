@@ -19,6 +19,7 @@ pytest.importorskip("sphinx")
         ["lists and", "as they come"],
         ["lists or", "as they come"],
         ["a name", "x[0", "y"],
+        ["a list of", "one dict"],
         ["a name", "", ""],
     ],
 )
@@ -43,3 +44,36 @@ def test_whole_rows_are_not(cells):
     from torn_tables import is_torn
 
     assert not is_torn(cells)
+
+
+TORN = """\
+Text.
+
+============ ========
+forms        of
+============ ========
+a list with  one dict
+strings      per token
+============ ========
+
+a line that  ends
+here
+"""
+
+
+def test_rows_that_go_on_in_the_source_are_noticed():
+    from torn_tables import wrapped_rows
+
+    assert list(wrapped_rows(TORN)) == [(7, "a list with", "strings")]
+
+
+@pytest.mark.parametrize(
+    "rest", ["Strings", "``strings``", "5 strings", "", "\nstrings", "x"], ids=repr
+)
+def test_rows_of_their_own_are_not(rest):
+    """A capital, code, a number, no cell, a blank line before it, a word that had room."""
+    from torn_tables import wrapped_rows
+
+    above = "a list with" if rest != "x" else "a list"
+    text = TORN.replace("a list with", f"{above:<11}").replace("strings     ", f"{rest:<12}")
+    assert list(wrapped_rows(text)) == []

@@ -24,6 +24,12 @@ a list (or   x
 iterator)    y
 ============ ========
 """
+GOES_ON = """\
+============ =========
+a list of 9  one dict
+strings      per token
+============ =========
+"""
 WHOLE = """\
 .. list-table::
 
@@ -37,10 +43,13 @@ DOCUMENTED = """\
 # name of a page, its text, and the beginning of what it is warned of, if anything
 PAGES = {
     "torn": (TORN, "torn row of a table"),
+    "goes_on": (GOES_ON, "torn row of a table"),
     "whole": (WHOLE, None),
     "no_text": (".. image:: picture.png\n", "a picture without text"),
     "short_text": (".. image:: picture.png\n   :alt: plot\n", "a picture without text"),
     "figure": (".. figure:: picture.png\n\n   A caption is no text.\n", "a picture without text"),
+    "html": ('.. raw:: html\n\n   <p><img src="x.png"></p>\n', "a picture without text"),
+    "html_with_text": ('.. raw:: html\n\n   <img alt="Bars of five solvers" src="x">\n', None),
     "with_text": (".. image:: picture.png\n   :alt: Bars of five solvers\n", None),
     "thumbnail": (".. image:: gallery/images/thumb/picture.png\n", None),
     "wide": (f"Code::\n\n    {'x' * 89}\n", "a line of 89 columns"),

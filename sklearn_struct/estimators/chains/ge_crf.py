@@ -54,8 +54,8 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
     (generalized expectation criteria [1]_). The model is the chain of `LinearChainCRF`, and the
     objective is
 
-        C * (loss of labelled sequences + sum_m weight_m * D(target_m, expected_m)
-             + entropy_weight * sum_unlabelled H(y | x_i)) + penalty,
+        C * (loss of labelled sequences + sum_m weight_m * D(target_m, expected_m) +
+        entropy_weight * sum_unlabelled H(y | x_i)) + penalty,
 
         penalty = (1 - l1_ratio) / 2 * ||w||_2**2 + l1_ratio * ||w||_1
 

@@ -31,8 +31,8 @@ class PiecewiseCRF(BaseOnlineChain):
     and normalises each piece on its own, as if there were nothing else [1]_. With ``piece_size=1``
     the pieces are single factors: the scores of a token, and the scores of a transition,
 
-        sum_t -log(exp(node_t(y_t)) / sum_k exp(node_t(k)))
-            + sum_t -log(exp(edge_t(y_t, y_{t+1})) / sum_{j, k} exp(edge_t(j, k))),
+        sum_t -log(exp(node_t(y_t)) / sum_k exp(node_t(k))) +
+        sum_t -log(exp(edge_t(y_t, y_{t+1})) / sum_{j, k} exp(edge_t(j, k))).
 
     With a larger ``piece_size``, m, the pieces are all windows of m consecutive tokens, which begin
     at the tokens a. A sequence of n tokens has max(1, n - m + 1) windows:

@@ -60,8 +60,8 @@ class LogLinearClassifier(
     p(y | x) = exp(coef . f(x, y)) / sum_y' exp(coef . f(x, y')), where you give f(x, y) as a
     function of both [1]_. The objective is scikit-learn's, over all weights but the intercept:
 
-        C * sum_i weight_i * -log p(y_i | x_i)
-            + l1_ratio * ||coef||_1 + (1 - l1_ratio) / 2 * ||coef||_2**2
+        C * sum_i weight_i * -log p(y_i | x_i) +
+        l1_ratio * ||coef||_1 + (1 - l1_ratio) / 2 * ||coef||_2**2
 
     Without a function, X is a table, and there is a feature for each pair of a column and a label.
     This is multinomial logistic regression.
