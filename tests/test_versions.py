@@ -341,6 +341,7 @@ NEW_CHOICES = {  # which no earlier version has
     ("learning_rate", "'optimal'"),
     ("nodes", "'one-unweighted'"),
     ("solver", "'em'"),
+    ("solver", "'frank-wolfe'"),
     ("solver", "'gradient'"),
     ("solver", "'owlqn'"),  # of LogLinearClassifier; the chains' is tried
     ("svd_solver", "'randomized'"),

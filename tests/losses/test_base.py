@@ -25,10 +25,11 @@ from sklearn_struct.losses.contrastive import Contrastive
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.expectation_criteria import Criteria, Expectation
 from sklearn_struct.losses.generated_words import FreeTexts, GeneratedWords
+from sklearn_struct.losses.latent_margin import LatentMargin
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.log_partition import LogPartition
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
-from sklearn_struct.losses.max_margin import MaxMargin
+from sklearn_struct.losses.max_margin import MaxMargin, MaxMarginBound
 from sklearn_struct.losses.pieces import Pieces
 from sklearn_struct.losses.piecewise_factors import Factors
 from sklearn_struct.losses.pointwise import Pointwise
@@ -66,6 +67,7 @@ LOSSES = [
     (MarginalLikelihood(Chain()), "twice_differentiable"),
     (MaxMargin(Chain()), "convex"),
     (MaxMargin(Chain(), margin=0.5), "convex"),
+    (LatentMargin(Chain()), ""),
     (Pointwise(Chain()), "token_weights"),
     (Pieces(), "convex twice_differentiable"),
     (Pseudolikelihood(), "convex twice_differentiable"),
@@ -103,7 +105,8 @@ def public_losses():
         getattr(module, name) for module in modules for name in getattr(module, "__all__", ())
     ]
     classes = [one for one in public if isinstance(one, type) and issubclass(one, Loss)]
-    return [one for one in classes if one is not Loss]
+    # a bound is the value of no derivatives, and only certifies what was learned
+    return [one for one in classes if one not in (Loss, MaxMarginBound)]
 
 
 def needs_inference_alone(cls):

@@ -88,6 +88,7 @@ BY_VALUE = {
     "cccp",
 }  # whose `tol` is of values, not of gradients
 OF_KINKS = BY_VALUE  # that serve losses without a derivative everywhere
+NO_L1 = "solver={!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0"
 WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
 LARGE = 30_000  # tokens from which on "auto" may take sag
 # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
@@ -145,9 +146,7 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
         many &= loss.convex
         return "owlqn" if settings.l1_ratio > 0 else "sag" if many and settings.C <= 1 else "lbfgs"
     if settings.l1_ratio > 0 and solver not in L1:
-        raise ValueError(
-            f"solver={solver!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0"
-        )
+        raise ValueError(NO_L1.format(solver))
     if solver in NEWTON and not loss.twice_differentiable:
         raise ValueError(
             f"solver={solver!r} needs second derivatives, which this loss has not; use 'lbfgs' or "
@@ -163,11 +162,14 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
 
 def _choice_for_kinks(solver: str, l1_ratio: float, convex: bool) -> str:
     """The same for a loss that is the largest of planes, or a difference of two such."""
-    if solver not in OF_KINKS | {"auto"} or l1_ratio > 0:
+    of_hinge = solver in {"auto", "frank-wolfe", "sgd"}
+    if solver not in OF_KINKS | {"auto"} or (of_hinge and l1_ratio > 0):
         raise ValueError(
             "loss='hinge' has kinks, so it needs solver='frank-wolfe', 'sgd' or 'auto', and "
             f"l1_ratio=0, got solver={solver!r} and l1_ratio={l1_ratio}"
         )
+    if l1_ratio > 0:
+        raise ValueError(NO_L1.format(solver))
     if solver not in {"frank-wolfe", "auto"}:
         return solver
     # which is a "frank-wolfe" for each completion of the hidden labels

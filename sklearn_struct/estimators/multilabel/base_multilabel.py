@@ -277,4 +277,4 @@ def pattern_of(
         node = CSR(each, each[:-1].astype(np.int32), np.empty(0, np.int32))
     none = np.arange(0)
     family = CliquePattern(2, n_edges, None, none)
-    return Pattern(n_features, 2, node, (family,), none, fit_intercept, n_labels)
+    return Pattern(n_features, 2, node, (family,), none, fit_intercept, n_sharing=n_labels)

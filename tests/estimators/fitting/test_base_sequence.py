@@ -551,7 +551,7 @@ INVALID = {
     "l1_ratio": [-0.1, 1.1, None],
     "solver": ["newton", None, 1],
     "learning_rate": ["constant", None],
-    "loss": ["hinge", None],
+    "loss": ["logistic", None],
     "class_weight": ["auto", 1.0, [1, 2]],
     "feature_pairs": ["some", None],
     "transition_features": ["BIO", None],

@@ -415,7 +415,7 @@ def test_what_does_not_go_together():
     with pytest.raises(ValueError, match="needs second derivatives"):
         GraphCRF(loss="pointwise", solver="newton-cg").fit(X, y)
     with pytest.raises(ValueError, match="The 'loss' parameter of GraphCRF"):
-        GraphCRF(loss="hinge").fit(X, y)
+        GraphCRF(loss="logistic").fit(X, y)
 
 
 @pytest.mark.parametrize("parameter", ["n_steps", "block_size"])

@@ -30,6 +30,7 @@ OTHER = {
     "C": 2.0,
     "block_size": 2,
     "blocks": whole,
+    "cost": None,  # others are of loss="hinge" alone
     "decoder": "marginal",
     "dtype": "float32",
     "feature_pairs": "all",
