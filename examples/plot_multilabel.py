@@ -82,3 +82,5 @@ for ax, scores, title in zip(axes, (whole, single), titles, strict=True):
     bars = ax.barh(list(scores)[::-1], list(scores.values())[::-1])
     ax.bar_label(bars, fmt="%.3f", padding=3)
     ax.set(title=title, xlabel="share", xlim=(0, 1.25 * max(scores.values())))
+
+plt.show()

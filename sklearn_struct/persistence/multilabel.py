@@ -41,7 +41,8 @@ def put_multilabel(model: MultiLabelCRF, where: str, shared: Shared) -> dict[str
     arrays = shared.arrays
     columns = [model.classes_] if model._one else model.classes_
     arrays[where + "w"] = np.asarray(model._w, np.float64)
-    arrays[where + "edges"] = np.asarray(model.edges_, np.int64)
+    # flat, as there may be none
+    arrays[where + "edges"] = np.asarray(model.edges_, np.int64).ravel()
     arrays[where + "loss_curve"] = np.array(model.loss_curve_, np.float64)
     fitted = None
     if model.estimators_ is not None:
@@ -108,9 +109,10 @@ def multilabel(model: MultiLabelCRF, stored: dict[str, Any], where: str, shared:
 
 
 def _edges(arrays: Arrays, where: str, n: int) -> np.ndarray:
-    edges = arrays.take(where + "edges", np.int64, 2)
-    if edges.shape[1] != 2 or np.any(edges < 0) or np.any(edges >= n):
+    flat = arrays.take(where + "edges", np.int64, 1)
+    if len(flat) % 2 or np.any(flat < 0) or np.any(flat >= n):
         raise ModelFileError(f"{where}edges must be pairs of numbers below {n}")
+    edges: np.ndarray = flat.reshape(-1, 2)
     if np.any(edges[:, 0] >= edges[:, 1]) or len(np.unique(edges, axis=0)) < len(edges):
         raise ModelFileError(f"{where}edges must be different pairs in order")
     return edges
