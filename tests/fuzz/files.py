@@ -73,7 +73,7 @@ TYPED = [(TypedNodes(words, ["w", "t", "w", "h"][: len(words)]), edges) for word
 TYPED_TAGS = [["DET", 1, "VERB"], ["DET", 2], ["NOUN", 2, "VERB", None]]
 ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
 SIX_ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5], [1.0, 0.0], [2.0, 2.0]])
-LABELS = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
+LABEL_ROWS = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
 DICTS = [[{"word": word, "length": len(word)} for word in sentence] for sentence in WORDS]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
 TWO_TAGS = [[(tag, tag == "N") for tag in tags] for tags in TAGS]
@@ -199,10 +199,10 @@ def simple() -> list[tuple[object, object]]:
             DICTS,
         ),
         (FactorialCRF(reach=1, max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
-        (MultiLabelCRF(max_iter=2, tol=9.0).fit(SIX_ROWS, LABELS), SIX_ROWS),
+        (MultiLabelCRF(max_iter=2, tol=9.0).fit(SIX_ROWS, LABEL_ROWS), SIX_ROWS),
         (
             MultiLabelCRF(edges=[[0, 2]], estimator=chain_of_rows, cv=2, max_iter=2, tol=9.0).fit(
-                SIX_ROWS, LABELS
+                SIX_ROWS, LABEL_ROWS
             ),
             SIX_ROWS,
         ),
