@@ -136,6 +136,8 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"inference": "gibbs", "solver": "sgd", "random_state": 0, "max_sweeps": 5},
         {"n_states": 2, "solver": "em", "init": "random", "random_state": 0},
         {"n_states": 3, "n_init": 2, "inference": "bp", "symmetric": True, "decoder": "states"},
+        {"loss": "hinge", "random_state": 0},
+        {"loss": "hinge", "n_states": 2, "decoder": "states", "random_state": 0},
     ],
     GridCRF: [
         {},
@@ -167,6 +169,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"solver": "pa", "feature_pairs": "all", "random_state": 0},
         {"loss": "pointwise", "edge_features": "all", "dtype": "float32"},
         {"order": 2},
+        {"loss": "hinge", "random_state": 0},
     ],
     MultiLabelCRF: [
         {},

@@ -24,8 +24,10 @@ __all__ = ["decode", "iterate_modes", "score_bound"]
 
 # sweeps of each search
 MAX_SWEEPS = 100
-# sweeps of messages where moves come after them, which need no good start
-SWEEPS_BEFORE_MOVES = 10
+# Where moves come after messages, these need no good start: there are at least so many sweeps, and
+# in small examples more, as long as they write no more than so many numbers.
+SWEEPS_BEFORE_MOVES = 3
+NUMBERS_BEFORE_MOVES = 2_000_000
 # sweeps of a usual graph, to tell how long a call takes
 USUAL = 50
 # Parts of the largest scores of which those are multiples that max-product takes: their sums are
@@ -38,14 +40,15 @@ def decode(
     structure: Structure,
     labels: np.ndarray,
     start: np.ndarray | None = None,
+    n_numbers: int = NUMBERS_BEFORE_MOVES,
 ) -> None:
     """Write the best labelling of each example that the searches for its kind of cliques and, if
     given, a start lead to, each made better label by label.
 
     Of edges these are sequential tree-reweighted messages, and damped max-product where those have
     not shown that theirs is the best labelling. Potts's edges that like equal labels are searched
-    by expansion moves instead of the latter; with two labels they find the best one. Of forests of
-    edges the labelling is the best one, too.
+    by expansion moves instead of the latter, after messages of about `n_numbers` numbers; with two
+    labels they find the best one. Of forests of edges the labelling is the best one, too.
     """
     order, cliques, graph = ordered(potentials, structure)
     flat = _in_order(potentials, order)
@@ -63,7 +66,7 @@ def decode(
         examples = structure.offsets, can_move, bound, unsolved
         moves = room_for_moves(scores, cliques)
         patiently(
-            lambda: _by_trees(scores, cliques, graph, examples, moves, True, by_trees), n_steps
+            lambda: _by_trees(scores, cliques, graph, examples, moves, n_numbers, by_trees), n_steps
         )
         candidates.append((by_trees, every))
     if np.any(unsolved):
@@ -104,7 +107,7 @@ def score_bound(potentials: Potentials, structure: Structure) -> np.ndarray:
         examples = structure.offsets, can_move, bound, np.ones(len(bound), bool)
         none = np.zeros(len(order), np.int32)
         moves = room_for_moves(scores, cliques)
-        patiently(lambda: _by_trees(scores, cliques, graph, examples, moves, False, none), n_steps)
+        patiently(lambda: _by_trees(scores, cliques, graph, examples, moves, -1, none), n_steps)
     return bound
 
 
@@ -186,11 +189,11 @@ def _by_trees(
     graph: Adjacency,
     examples: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     moves: Moves,
-    by_moves: bool,
+    n_numbers: int,
     labels: np.ndarray,
 ) -> None:
     """Search all examples by tree-reweighted messages; their bounds, and which are unsolved. Where
-    `by_moves` is true and moves can be made, a few messages lead to a start of these.
+    moves can be made, and `n_numbers` is not negative, so many numbers of messages lead to a start.
     """
     offsets, may_move, bound, unsolved = examples
     K = scores.node.shape[1]
@@ -198,12 +201,16 @@ def _by_trees(
     for i in range(len(bound)):
         nodes = (offsets[i], offsets[i + 1])
         can_move = may_move[i]
-        n_sweeps = SWEEPS_BEFORE_MOVES if can_move and by_moves else MAX_SWEEPS
+        by_moves = n_numbers >= 0 and can_move
+        n_sweeps = MAX_SWEEPS
+        if by_moves:
+            affordable = n_numbers // (K * max(nodes[1] - nodes[0], 1))
+            n_sweeps = min(max(affordable, SWEEPS_BEFORE_MOVES), MAX_SWEEPS)
         example = (i, offsets[i], offsets[i + 1], n_sweeps)
         if K != 2 or not can_move:
             bound[i], solved = best_by_trees(scores, cliques, graph, example, messages, labels)
             unsolved[i] = not solved
-            if solved or not (can_move and by_moves):
+            if solved or not by_moves:
                 continue
         best_by_moves(scores, cliques, graph, nodes, moves, labels)
         unsolved[i] = False
