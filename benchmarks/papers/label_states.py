@@ -83,7 +83,9 @@ def fit_letters(settings: dict[str, Any], watch: Stopwatch) -> dict[str, float]:
     }
 
 
-def validate_letters(settings: dict[str, Any], watch: Stopwatch) -> dict[str, float]:
+def validate_letters(
+    settings: dict[str, Any], watch: Stopwatch, n_partitions: int = N_PARTITIONS
+) -> dict[str, float]:
     """On fifths of the words to learn from, of several partitions with random numbers of their
     own.
     """
@@ -92,7 +94,7 @@ def validate_letters(settings: dict[str, Any], watch: Stopwatch) -> dict[str, fl
     (X, y), _ = letters()
     right = 0.0
     n = 0
-    for seed in range(1 if watch.quick else N_PARTITIONS):
+    for seed in range(1 if watch.quick else n_partitions):
         fold = np.random.RandomState(seed).permutation(len(X)) % N_FOLDS
         for k in range(1 if watch.quick else N_FOLDS):
             rest, held = _parted(X, y, fold, k)
