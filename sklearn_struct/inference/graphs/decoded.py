@@ -26,7 +26,7 @@ __all__ = ["decode", "iterate_modes", "score_bound"]
 MAX_SWEEPS = 100
 # Where moves come after messages, these need no good start: there are at least so many sweeps, and
 # in small examples more, as long as they write no more than so many numbers.
-SWEEPS_BEFORE_MOVES = 3
+SWEEPS_BEFORE_MOVES = 2
 NUMBERS_BEFORE_MOVES = 2_000_000
 # sweeps of a usual graph, to tell how long a call takes
 USUAL = 50

@@ -22,7 +22,7 @@ __all__ = ["Moves", "best_by_moves", "room_for_moves"]
 # rounds over all labels, of which few are needed
 MAX_ROUNDS = 20
 # the part of nodes that must change in a round if there is to be another one
-ENOUGH = 1e-3
+ENOUGH = 1e-2
 
 
 class Moves(NamedTuple):
