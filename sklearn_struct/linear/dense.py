@@ -7,7 +7,7 @@ import numpy as np
 from sklearn_struct.compiled.threads import N_PARTS, Pool, parts
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
-__all__ = ["DenseMap"]
+__all__ = ["DenseMap", "WholeWeights"]
 
 # multiplications, up to which OpenBLAS does without copies of both matrices: of narrow ones these
 # take as long as the product
@@ -15,7 +15,26 @@ SMALL = 1_000_000
 FEWEST_ROWS = 64
 
 
-class DenseMap:
+class WholeWeights:
+    """Weights that have the same layout in solvers and in products: all of them are read anyway."""
+
+    size: int
+
+    def expand(self, w: np.ndarray, W: np.ndarray) -> None:
+        """Copy `w` into W."""
+        W[:] = w
+
+    def compress(self, W: np.ndarray) -> np.ndarray:
+        """W itself."""
+        return W
+
+    @property
+    def grains(self) -> Grains:
+        """One, of all weights."""
+        return [(self.size, self.size)]
+
+
+class DenseMap(WholeWeights):
     """X a dense (n, m) array; parameters are W (m, width), row by row."""
 
     def __init__(self, X: np.ndarray, width: int) -> None:
@@ -23,16 +42,6 @@ class DenseMap:
         self.width = width
         self.dtype = X.dtype
         self.size = self.expanded_size = X.shape[1] * width
-
-    def expand(self, w: np.ndarray, W: np.ndarray) -> None:
-        W[:] = w
-
-    def compress(self, W: np.ndarray) -> np.ndarray:
-        return W
-
-    @property
-    def grains(self) -> Grains:
-        return [(self.size, self.size)]  # all of it is read anyway
 
     def forward(
         self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE

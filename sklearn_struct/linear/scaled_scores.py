@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.threads import N_PARTS, Pool, parts
-from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
+from sklearn_struct.linear.dense import WholeWeights
+from sklearn_struct.linear.vectors_side_by_side import ONE
 
 __all__ = ["ScaleMap"]
 
@@ -13,7 +14,7 @@ __all__ = ["ScaleMap"]
 SMALL = 100_000
 
 
-class ScaleMap:
+class ScaleMap(WholeWeights):
     """X a dense (n, width) array, a score for each label; parameters are one scale, or `n_scales` =
     width of them, one for each label.
     """
@@ -22,16 +23,6 @@ class ScaleMap:
         self.X = X
         self.dtype = X.dtype
         self.size = self.expanded_size = n_scales
-
-    def expand(self, w: np.ndarray, W: np.ndarray) -> None:
-        W[:] = w
-
-    def compress(self, W: np.ndarray) -> np.ndarray:
-        return W
-
-    @property
-    def grains(self) -> Grains:
-        return [(self.size, self.size)]  # all of it is read anyway
 
     def forward(
         self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE
