@@ -1,9 +1,9 @@
 """Planes that touch the loss of one term from below, and the best shares among them.
 
 The structured hinge of a term is the largest of many planes, one for each labelling. A term keeps
-those that were met, as sparse slopes in its potentials. Their shares are its dual variables: they
-sum to 1, and say how much each plane counts in the weights. Products of slopes in the parameters
-are kept, too, so the best shares of a term are found without a look at features.
+those that were met, as sparse slopes, in its potentials or in the parameters. Their shares are its
+dual variables: they sum to 1, and say how much each plane counts in the weights. Products of slopes
+in the parameters are kept, too, so the best shares of a term are found without a look at features.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ class Planes:
         """The offset of the mean of all planes, each as much as its share."""
         return float(np.dot(self.share, self.offset))
 
-    def values(self, theta: np.ndarray) -> np.ndarray:
-        """The value of each plane at these potentials."""
+    def values(self, at: np.ndarray) -> np.ndarray:
+        """The value of each plane at these potentials, or at these parameters."""
         values = np.empty(len(self))
-        _evaluate(self.starts, self.column, self.slope, self.offset, theta, values)
+        _evaluate(self.starts, self.column, self.slope, self.offset, at, values)
         return values
 
-    def add(self, gradient: np.ndarray, offset: float, image: np.ndarray) -> None:
-        """Add a plane without a share: its derivative in the potentials, and the potentials at that
-        derivative in the parameters.
+    def add(self, slope: np.ndarray, offset: float, image: np.ndarray) -> None:
+        """Add a plane without a share, by its slope in the potentials and the potentials where the
+        parameters are its slope in these; or by its slope in the parameters, twice.
         """
         if len(self) >= MOST:
             self._keep(np.flatnonzero(self.share > 0))
@@ -56,41 +56,40 @@ class Planes:
         _evaluate(self.starts, self.column, self.slope, np.zeros(n), image, across)
         product[n, :n] = across
         product[:n, n] = across
-        product[n, n] = np.dot(gradient, image)
+        product[n, n] = np.dot(slope, image)
         self.product = product
-        stored = np.flatnonzero(gradient).astype(np.int32)
+        stored = np.flatnonzero(slope).astype(np.int32)
         self.column = np.append(self.column, stored)
-        self.slope = np.append(self.slope, gradient[stored])
+        self.slope = np.append(self.slope, slope[stored])
         self.starts = np.append(self.starts, len(self.column))
         self.offset = np.append(self.offset, offset)
         self.share = np.append(self.share, 0.0)
 
-    def share_anew(self, theta: np.ndarray, curvature: float) -> tuple[float, np.ndarray]:
+    def share_anew(
+        self, at: np.ndarray, curvature: float, factor: float, into: np.ndarray
+    ) -> float:
         """Give planes their best shares while all other terms keep theirs.
 
         Parameters
         ----------
-        theta : ndarray
-            The potentials of the term as it is.
+        at : ndarray
+            The potentials of the term as it is, or the parameters.
         curvature : float
             How much a unit of a slope's product takes off the value along it.
+        factor : float
+            By which the change of the mean slope is added to `into`.
+        into : ndarray
+            Is written; may be `at`.
 
         Returns
         -------
         gap : float
             How far the highest plane was above their mean.
-        change : ndarray
-            The change of the mean's derivative in the potentials; empty if there is none.
         """
-        values = self.values(theta)
-        before = self.share.copy()
-        gap = _move_shares(self.share, values, self.product, curvature)
-        moved = self.share - before
-        if not np.any(moved):
-            return gap, np.zeros(0)
-        change = np.zeros(len(theta))
-        _combine(self.starts, self.column, self.slope, moved, change)
-        return gap, change
+        slopes = (self.starts, self.column, self.slope)
+        return float(
+            _share_anew(*slopes, self.offset, self.share, self.product, at, curvature, factor, into)
+        )
 
     def _keep(self, kept: np.ndarray) -> None:
         """Forget all planes but these, and the first."""
@@ -111,24 +110,39 @@ def _evaluate(
     column: np.ndarray,
     slope: np.ndarray,
     offset: np.ndarray,
-    theta: np.ndarray,
+    at: np.ndarray,
     out: np.ndarray,
 ) -> None:
     for p in range(len(out)):
         value = offset[p]
         for s in range(starts[p], starts[p + 1]):
-            value += slope[s] * theta[column[s]]
+            value += slope[s] * at[column[s]]
         out[p] = value
 
 
 @kernel
-def _combine(
-    starts: np.ndarray, column: np.ndarray, slope: np.ndarray, factor: np.ndarray, out: np.ndarray
-) -> None:
-    for p in range(len(factor)):
-        if factor[p] != 0.0:
+def _share_anew(
+    starts: np.ndarray,
+    column: np.ndarray,
+    slope: np.ndarray,
+    offset: np.ndarray,
+    share: np.ndarray,
+    product: np.ndarray,
+    at: np.ndarray,
+    curvature: float,
+    factor: float,
+    into: np.ndarray,
+) -> float:
+    values = np.empty_like(offset)
+    _evaluate(starts, column, slope, offset, at, values)
+    before = share.copy()
+    gap = _move_shares(share, values, product, curvature)
+    for p in range(len(share)):
+        change = factor * (share[p] - before[p])
+        if change != 0.0:
             for s in range(starts[p], starts[p + 1]):
-                out[column[s]] += factor[p] * slope[s]
+                into[column[s]] += change * slope[s]
+    return gap
 
 
 @kernel

@@ -23,7 +23,8 @@ __all__ = ["frank_wolfe"]
 
 MOST_PASSES = 8  # over kept planes, after each that asks for new ones
 LITTLE = 0.1  # of the mean gap: terms with less are left out of passes over kept planes
-ENOUGH = 0.3  # of the gap of the pass before: less than that passes over kept planes need not leave
+ENOUGH = 0.1  # of the gap of the pass before: less than that passes over kept planes need not leave
+FEW = 10_000_000  # weights times terms: up to that, slopes of planes are kept in the weights
 HIGHER = 1e-12  # by which part a plane must be higher than those that are kept
 
 
@@ -79,6 +80,8 @@ class _Course:
         self.planes = [objective.new_planes() for _ in range(objective.n_terms)]
         # w is minus this times the sum over terms of the mean slope
         self.scale = 1.0 / (l2 * objective.n_terms)
+        # of few weights, slopes in these are as short as in potentials, and need no potentials
+        self.in_weights = len(self.W) * objective.n_terms <= FEW
 
     def ask(self, rng: np.random.RandomState) -> None:
         """A pass that asks for planes, then passes over those that are kept."""
@@ -98,32 +101,39 @@ class _Course:
         return float(np.mean(heights)) - self.l2 / 2 * float(np.dot(w, w))
 
     def _pass(
-        self,
-        rng: np.random.RandomState,
-        terms: np.ndarray,
-        visit: Callable[[int, np.ndarray], float],
+        self, rng: np.random.RandomState, terms: np.ndarray, visit: Callable[[int], float]
     ) -> np.ndarray:
         """Visit some terms in random order; their gaps."""
         gaps = np.empty(len(terms))
         for k in rng.permutation(len(terms)).tolist():
-            i = int(terms[k])
-            gaps[k] = visit(i, self.objective.forward(self.W, i, 1.0))
+            gaps[k] = visit(int(terms[k]))
         return gaps
 
-    def _ask_term(self, i: int, theta: np.ndarray) -> float:
+    def _ask_term(self, i: int) -> float:
         """Keep the highest plane of a term if it is new; then share anew."""
+        theta = self.objective.forward(self.W, i, 1.0)
         value, gradient = self.objective.term(theta, i)
         planes = self.planes[i]
-        if value > np.max(planes.values(theta)) + HIGHER * (1.0 + abs(value)):
+        at = self.W if self.in_weights else theta
+        if value > np.max(planes.values(at)) + HIGHER * (1.0 + abs(value)):
             offset = value - float(np.dot(gradient, theta))
-            planes.add(gradient, offset, self.objective.image(gradient, i))
-        return self._share_anew(i, theta)
+            if self.in_weights:
+                slope = np.zeros(len(self.W))
+                self.objective.add(gradient, i, slope, 1.0)
+                planes.add(slope, offset, slope)
+            else:
+                planes.add(gradient, offset, self.objective.image(gradient, i))
+        return self._share_anew(i)
 
-    def _share_anew(self, i: int, theta: np.ndarray) -> float:
+    def _share_anew(self, i: int) -> float:
         planes = self.planes[i]
         if len(planes) == 1:
             return 0.0
-        gap, change = planes.share_anew(theta, self.scale)
-        if len(change):
+        if self.in_weights:
+            return planes.share_anew(self.W, self.scale, -self.scale, self.W)
+        theta = self.objective.forward(self.W, i, 1.0)
+        change = np.zeros(len(theta))
+        gap = planes.share_anew(theta, self.scale, 1.0, change)
+        if np.any(change):
             self.objective.add(change, i, self.W, -self.scale)
         return gap

@@ -122,8 +122,8 @@ class SumOfTerms(BatchObjective, Protocol):
 
 
 class Planes(Protocol):
-    """The planes of a term that were met, functions of its potentials theta, with shares that sum
-    to 1. At first there is one, 0 everywhere.
+    """The planes of a term that were met, functions of its potentials theta, or of the parameters
+    W, with shares that sum to 1. At first there is one, 0 everywhere.
     """
 
     def __len__(self) -> int: ...
@@ -133,17 +133,19 @@ class Planes(Protocol):
         """The mean of the planes' offsets by shares."""
         ...
 
-    def values(self, theta: np.ndarray) -> np.ndarray:
-        """The value of each plane at theta."""
+    def values(self, at: np.ndarray) -> np.ndarray:
+        """The value of each plane at theta, or at W."""
         ...
 
-    def add(self, gradient: np.ndarray, offset: float, image: np.ndarray) -> None:
-        """Add a plane without a share; `image` is that of its gradient."""
+    def add(self, slope: np.ndarray, offset: float, image: np.ndarray) -> None:
+        """Add a plane without a share; `image` is that of its slope in theta, or its slope in W."""
         ...
 
-    def share_anew(self, theta: np.ndarray, curvature: float) -> tuple[float, np.ndarray]:
-        """Give planes their best shares: how far the highest one was above their mean, and the
-        change of the mean's gradient, empty if there is none.
+    def share_anew(
+        self, at: np.ndarray, curvature: float, factor: float, into: np.ndarray
+    ) -> float:
+        """Give planes their best shares; add the change of the mean slope, times a factor. Returns
+        how far the highest plane was above their mean.
         """
         ...
 

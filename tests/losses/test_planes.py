@@ -43,13 +43,13 @@ def test_shares_are_the_best_ones(curvature):
     theta = np.zeros(6)
     for _ in range(30):
         before = planes.share.copy()
-        _, change = planes.share_anew(theta, curvature)
+        change = np.zeros(6)
+        planes.share_anew(theta, curvature, 1.0, change)
         assert planes.share.min() >= 0.0
         assert planes.share.sum() == pytest.approx(1.0, abs=1e-12)
         assert dual(planes.share) >= dual(before) - 1e-15
-        if len(change):
-            np.testing.assert_allclose(change, (planes.share - before) @ slopes, atol=1e-14)
-            theta = theta - curvature * change
+        np.testing.assert_allclose(change, (planes.share - before) @ slopes, atol=1e-14)
+        theta = theta - curvature * change
     best = dual(planes.share)
     others = rng.dirichlet(np.ones(5), size=2000)
     assert best >= max(map(dual, others)) - 1e-12
@@ -64,20 +64,34 @@ def test_the_gap_is_what_the_highest_plane_has_above_the_mean():
     planes, _ = filled(np.random.default_rng(2), 3)
     theta = np.random.default_rng(3).normal(size=6)
     values = planes.values(theta)
-    gap, change = planes.share_anew(theta, 1.0)
+    change = np.zeros(6)
+    gap = planes.share_anew(theta, 1.0, 1.0, change)
     assert gap == pytest.approx(values.max() - values[0], rel=1e-14)
-    assert len(change) == 6
+    assert np.any(change)
     # nothing moves where the mean is the highest already
     alone = Planes()
-    gap, change = alone.share_anew(theta, 1.0)
-    assert gap == 0.0
-    assert len(change) == 0
+    change = np.zeros(6)
+    assert alone.share_anew(theta, 1.0, 1.0, change) == 0.0
+    assert not np.any(change)
+
+
+def test_the_point_itself_may_be_moved():
+    planes, _ = filled(np.random.default_rng(6), 4)
+    others, _ = filled(np.random.default_rng(6), 4)
+    theta = np.random.default_rng(7).normal(size=6)
+    moved = theta.copy()
+    gap = planes.share_anew(moved, 0.5, -0.5, moved)
+    change = np.zeros(6)
+    assert others.share_anew(theta, 0.5, 1.0, change) == gap
+    assert np.any(change)
+    np.testing.assert_array_equal(planes.share, others.share)
+    np.testing.assert_allclose(moved, theta - 0.5 * change, rtol=1e-14)
 
 
 def test_planes_without_a_share_make_room():
     rng = np.random.default_rng(4)
     planes, _ = filled(rng, MOST - 1)
-    planes.share_anew(rng.normal(size=6), 1.0)
+    planes.share_anew(rng.normal(size=6), 1.0, 1.0, np.zeros(6))
     kept = planes.share > 0
     kept[0] = True
     shares = planes.share[kept]

@@ -10,11 +10,13 @@ import contracts
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.svm import LinearSVC
 
 from sklearn_struct import LinearChainCRF
 from sklearn_struct.losses.planes import Planes
+from sklearn_struct.solvers import frank_wolfe as module
 from sklearn_struct.solvers.frank_wolfe import frank_wolfe
 
 SOLVER = contracts.Solver(
@@ -75,8 +77,10 @@ def lowest(problem, l2):
     return solved.fun
 
 
+@pytest.mark.parametrize("few", [0, module.FEW], ids=["in potentials", "in weights"])
 @pytest.mark.parametrize("l2", [0.01, 0.1, 1.0])
-def test_the_value_is_the_lowest_one_and_the_gap_says_so(l2):
+def test_the_value_is_the_lowest_one_and_the_gap_says_so(l2, few, monkeypatch):
+    monkeypatch.setattr(module, "FEW", few)
     problem = Hinges()
     best = lowest(problem, l2)
     values = []
@@ -91,6 +95,23 @@ def test_the_value_is_the_lowest_one_and_the_gap_says_so(l2):
         part = SOLVER(problem, l2=l2, max_iter=n_iter)
         assert part.value - part.gap <= best + 1e-9
         assert part.value >= best - 1e-9
+
+
+def test_where_slopes_are_kept_is_only_a_matter_of_time(monkeypatch):
+    rng = np.random.default_rng(8)
+    X = [rng.normal(size=(n, 3)) * (rng.uniform(size=(n, 3)) < 0.5) for n in (4, 1, 6, 3, 5)]
+    y = [rng.integers(0, 3, size=len(x)).tolist() for x in X]
+    crf = LinearChainCRF(loss="hinge", C=3.0, tol=1e-3, max_iter=500, random_state=0)
+    few_weights = clone(crf).fit(X, y)
+    monkeypatch.setattr(module, "FEW", 0)
+    many_weights = crf.fit(X, y)
+    assert few_weights.gap_ <= 1e-3 * few_weights.loss_curve_[-1]
+    assert many_weights.gap_ <= 1e-3 * many_weights.loss_curve_[-1]
+    # which of two equally high planes comes first may hang on last digits
+    lowest = few_weights.loss_curve_[-1]
+    assert many_weights.loss_curve_[-1] == pytest.approx(lowest, rel=2e-3)
+    assert many_weights.loss_curve_[-1] - many_weights.gap_ <= lowest * (1 + 1e-9)
+    assert lowest - few_weights.gap_ <= many_weights.loss_curve_[-1] * (1 + 1e-9)
 
 
 def test_its_generator_decides():
