@@ -199,12 +199,11 @@ def _by_trees(
     K = scores.node.shape[1]
     messages = np.zeros((len(graph.places) // 2, K))
     for i in range(len(bound)):
-        nodes = (offsets[i], offsets[i + 1])
         can_move = may_move[i]
         by_moves = n_numbers >= 0 and can_move
         n_sweeps = MAX_SWEEPS
         if by_moves:
-            affordable = n_numbers // (K * max(nodes[1] - nodes[0], 1))
+            affordable = n_numbers // (K * max(offsets[i + 1] - offsets[i], 1))
             n_sweeps = min(max(affordable, SWEEPS_BEFORE_MOVES), MAX_SWEEPS)
         example = (i, offsets[i], offsets[i + 1], n_sweeps)
         if K != 2 or not can_move:
@@ -212,10 +211,12 @@ def _by_trees(
             unsolved[i] = not solved
             if solved or not by_moves:
                 continue
-        best_by_moves(scores, cliques, graph, nodes, moves, labels)
+        best_by_moves(scores, cliques, graph, (i, offsets[i], offsets[i + 1]), moves, labels)
         unsolved[i] = False
         if K == 2:
-            best = labelling_score(scores, cliques, i, nodes[0], labels[nodes[0] : nodes[1]])
+            best = labelling_score(
+                scores, cliques, i, offsets[i], labels[offsets[i] : offsets[i + 1]]
+            )
             bound[i] = best + NOTHING * (1.0 + abs(best))
 
 

@@ -48,21 +48,23 @@ def best_by_moves(
     scores: SearchScores,
     cliques: Cliques,
     graph: Adjacency,
-    nodes: tuple[int, int],
+    example: tuple[int, int, int],
     moves: Moves,
     labels: np.ndarray,
 ) -> None:
-    """Make the labels of an example's nodes better until no label wins many."""
-    first, stop = nodes
+    """Make the labels of an example's nodes better until no label wins many. `example` is its
+    number, and its nodes from the first to before the last.
+    """
+    _, first, stop = example
     K = scores.node.shape[1]
-    _look_for_labels(scores, graph, nodes, moves.may)
+    _look_for_labels(scores, graph, (first, stop), moves.may)
     network = Network(graph, cliques.members, moves.arc, moves.terminal)
     in_vain = 0
     n_of_round = 0
     turn = 0
     while turn < MAX_ROUNDS * K and in_vain < K:
         label = turn % K
-        _move(scores, network, nodes, label, moves.may, labels)
+        _move(scores, network, example, cliques, label, moves, labels)
         cut(network, first, stop, moves.trees)
         n_changed = 0
         for v in range(first, stop):
@@ -102,36 +104,43 @@ def _look_for_labels(
 def _move(
     scores: SearchScores,
     network: Network,
-    nodes: tuple[int, int],
+    example: tuple[int, int, int],
+    cliques: Cliques,
     label: int,
-    may: np.ndarray,
+    moves: Moves,
     labels: np.ndarray,
 ) -> None:
     """Write the network in which those nodes are on the sink's side that change to a label."""
     node, tables, firsts, aparts = scores
-    graph, members, arc, terminal = network
+    _, members, arc, terminal = network
+    i, first, stop = example
     K = node.shape[1]
-    for v in range(nodes[0], nodes[1]):
+    changes = moves.trees.side
+    for v in range(first, stop):
         own = labels[v]
-        changes = own != label and may[v, label]
-        loss = node[v, own] - node[v, label] if changes else 0.0
-        for e in range(graph.bounds[v], graph.bounds[v + 1]):
-            p = graph.places[e]
+        changes[v] = own != label and moves.may[v, label]
+        terminal[v] = node[v, own] - node[v, label] if changes[v] else 0.0
+    for f in range(cliques.ranges.shape[1]):
+        for c in range(cliques.ranges[i, f, 0], cliques.ranges[i, f, 1]):
+            p = 2 * c
             arc[p] = 0.0
-            if not changes:
+            arc[p + 1] = 0.0
+            u = members[p]
+            v = members[p + 1]
+            if not (changes[u] or changes[v]):
                 continue
-            u = members[p ^ 1]
-            other = labels[u]
-            c = p >> 1
             won = tables[firsts[c] + label * (K + 1)] - aparts[c]
-            lost = tables[firsts[c] + own * (K + 1)] - aparts[c] if other == own else 0.0
-            if other == label:
-                loss -= won
-            elif not may[u, label]:
-                loss += lost
-            elif u < v:
-                loss -= won
-            else:
+            lost = 0.0
+            if labels[u] == labels[v]:
+                lost = tables[firsts[c] + labels[u] * (K + 1)] - aparts[c]
+            if changes[u] and changes[v]:
+                p += u > v
                 arc[p] = won + lost
-                loss += lost
-        terminal[v] = loss
+                terminal[members[p]] += lost
+                terminal[members[p ^ 1]] -= won
+            else:
+                p += not changes[u]
+                if labels[members[p ^ 1]] == label:
+                    terminal[members[p]] -= won
+                else:
+                    terminal[members[p]] += lost

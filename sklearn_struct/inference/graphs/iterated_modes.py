@@ -23,9 +23,14 @@ def climb(scores: SearchScores, cliques: Cliques, graph: Adjacency, labels: np.n
     """
     n, K = scores.node.shape
     row = np.empty(K)
+    # where no neighbour has changed since the last visit, the label is the best one still
+    is_best = np.zeros(n, np.bool_)
     for _ in range(MAX_ROUNDS):
         n_changed = 0
         for v in range(n):
+            if is_best[v]:
+                continue
+            is_best[v] = True
             for k in range(K):
                 row[k] = scores.node[v, k]
             for e in range(graph.bounds[v], graph.bounds[v + 1]):
@@ -49,5 +54,10 @@ def climb(scores: SearchScores, cliques: Cliques, graph: Adjacency, labels: np.n
             if best != labels[v]:
                 labels[v] = best
                 n_changed += 1
+                for e in range(graph.bounds[v], graph.bounds[v + 1]):
+                    c = graph.clique[graph.places[e]]
+                    for q in range(cliques.bounds[c], cliques.bounds[c + 1]):
+                        u = cliques.members[q]
+                        is_best[u] = u == v
         if n_changed == 0:
             break

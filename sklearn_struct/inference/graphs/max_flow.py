@@ -1,9 +1,9 @@
 """Largest flows and smallest cuts of graphs (Y. Boykov and V. Kolmogorov, IEEE Transactions on
 Pattern Analysis and Machine Intelligence 2004).
 
-Two trees of nodes grow, from the source and from the sink. Where they touch there is a way for more
-flow, which fills an arc up; what hangs on that arc looks for another parent in its tree, or is
-free.
+Nodes are in trees from the source and from the sink, and the latter grow. Where two touch there is
+a way for more flow, which fills an arc up; what hangs on that arc looks for another parent in its
+tree, or is free. Trees from the source need not grow: what the sink's cannot reach is cut off.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ def cut(network: Network, first: int, stop: int, trees: Trees) -> None:
         if terminal[v] != 0.0:
             side[v] = SOURCE if terminal[v] > 0.0 else SINK
             trees.parent[v] = TERMINAL
-            _activate(trees, v)
+            if side[v] == SINK:
+                _activate(trees, v)
     time = 0
     v = -1
     while True:
@@ -141,25 +142,24 @@ def _next_active(trees: Trees) -> int:
 
 @uncounted
 def _grow(network: Network, trees: Trees, v: int) -> int:
-    """Let a node take its free neighbours; the arc from the tree of the source to that of the sink
-    if it meets the other tree, else -1.
+    """Let a node of the sink take its free neighbours; the arc from the tree of the source if it
+    meets one, else -1.
     """
     graph, members, arc, _ = network
     side = trees.side
-    own = side[v]
     for e in range(graph.bounds[v], graph.bounds[v + 1]):
         p = graph.places[e]
-        if not arc[p ^ own] > 0.0:
+        if not arc[p ^ 1] > 0.0:
             continue
         u = members[p ^ 1]
         if side[u] == FREE:
-            side[u] = own
+            side[u] = SINK
             trees.parent[u] = p ^ 1
             trees.seen[u] = trees.seen[v]
             trees.distance[u] = trees.distance[v] + 1
             _activate(trees, u)
-        elif side[u] != own:
-            return int(p ^ own)
+        elif side[u] == SOURCE:
+            return int(p ^ 1)
         elif trees.seen[u] <= trees.seen[v] and trees.distance[u] > trees.distance[v]:
             trees.parent[u] = p ^ 1
             trees.seen[u] = trees.seen[v]
@@ -236,7 +236,7 @@ def _adopt(network: Network, trees: Trees, n_orphans: int, time: int) -> None:
             u = members[p ^ 1]
             if side[u] != own:
                 continue
-            if arc[p ^ 1 ^ own] > 0.0:
+            if own == SINK and arc[p] > 0.0:
                 _activate(trees, u)
             if parent[u] == p ^ 1:
                 parent[u] = NOBODY

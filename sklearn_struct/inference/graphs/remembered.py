@@ -31,8 +31,10 @@ def of_structure(structure: Structure, key: Hashable, make: Callable[[], T]) -> 
     kept = _KEPT.get(number)
     # another structure may have the same offsets, and a later array the same number
     if kept is None or not _are(kept[0], arrays):
-        # with the offsets the values go
-        owner = weakref.ref(structure.offsets, lambda _: _KEPT.pop(number, None))
+        # With the offsets the values go. `forget` is at hand also while the interpreter ends, when
+        # names of modules are gone.
+        forget = _KEPT.pop
+        owner = weakref.ref(structure.offsets, lambda _: forget(number, None))
         kept = [owner, *map(weakref.ref, arrays[1:])], {}
         _KEPT[number] = kept
     values = kept[1]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Family, Potentials, Structure
 from sklearn_struct.inference.graphs.adjacency import Adjacency, adjacency, read
@@ -20,6 +20,8 @@ __all__ = ["TIE", "Ordered", "ordered"]
 # how often nodes hear of their neighbours at most: those with equal scores are told apart by others
 # so near
 ROUNDS = 16
+# neighbours that are met at once, so few that to sort them is a matter of comparing each two
+FEW = 16
 # parts of the mean size of scores which count: last digits depend on numbers of nodes
 PARTS = 2.0**24
 # What is better by no more than this part is no better, and the first is taken: last digits do not
@@ -73,10 +75,15 @@ def _renumbered(structure: Structure, cliques: Cliques, rank: np.ndarray) -> Cli
     """
     every = [np.empty(0, np.int64)]
     rows = [np.empty(0, np.int64)]
+    n = len(rank)
     for family in structure.families:
         members = rank[family.nodes]
+        smallest_first = np.sort(members, axis=1)
+        if n ** members.shape[1] < 2**63:
+            # one number tells what several do, and is quicker to sort
+            smallest_first = smallest_first @ n ** np.arange(members.shape[1])[::-1, None]
         # which node of a clique comes first decides last
-        columns = [*members.T[::-1], *np.sort(members, axis=1).T[::-1]]
+        columns = [*members.T[::-1], *smallest_first.T[::-1]]
         rows.append(np.lexsort(columns))
         every.append(members[rows[-1]].ravel())
     return cliques._replace(members=np.concatenate(every), row=np.concatenate(rows))
@@ -96,33 +103,36 @@ def _keys(potentials: Potentials, structure: Structure, example: np.ndarray) -> 
         place = np.where(_are_ordered(table, n_labels, family)[:, None], places, 0)
         of_cliques.append((_spread_bits(number), STEP * place.astype(np.uint64)))
     keys = own
-    counts = _count_different(keys, example, structure.n_examples)
-    gained = counts < np.diff(structure.offsets)
+    sizes = np.diff(structure.offsets)
+    counts = _count_different(keys, structure.offsets)
+    gained = counts < sizes
     for _ in range(ROUNDS):
+        if not gained.any():
+            break
         heard = np.zeros(len(own), np.uint64)
         for (number, turns), family in zip(of_cliques, structure.families, strict=True):
             # what a clique says depends on which node of it has which key
             said = number + _spread_bits(keys[family.nodes] + turns).sum(axis=1)
             np.add.at(heard, family.nodes, _spread_bits(said[:, None] + turns))
         new = _spread_bits(keys + heard)
-        now = _count_different(new, example, structure.n_examples)
+        now = _count_different(new, structure.offsets)
         # each example by itself: where no two nodes were told apart, none ever will be
         gained &= now > counts
-        if not gained.any():
-            break
         keys = np.where(gained[example], new, keys)
         counts = np.where(gained, now, counts)
+        gained &= counts < sizes
     return keys
 
 
-def _count_different(keys: np.ndarray, example: np.ndarray, n_examples: int) -> np.ndarray:
+def _count_different(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """How many different keys the nodes of each example have."""
-    order = np.lexsort((keys, example))
+    in_order = keys.copy()
+    for first, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        in_order[first:stop].sort()
     is_new = np.ones(len(keys), bool)
-    of_example = example[order]
-    of_key = keys[order]
-    is_new[1:] = (of_example[1:] != of_example[:-1]) | (of_key[1:] != of_key[:-1])
-    return np.bincount(of_example[is_new], minlength=n_examples)
+    is_new[1:] = in_order[1:] != in_order[:-1]
+    is_new[offsets[:-1][np.diff(offsets) > 0]] = True
+    return by_example(is_new, offsets).astype(np.int64)
 
 
 def _are_ordered(table: np.ndarray, n_labels: int, family: Family) -> np.ndarray:
@@ -167,6 +177,18 @@ def _spread_bits(numbers: np.ndarray) -> np.ndarray:
     return mixed
 
 
+@inlined
+def _sort_few(numbers: np.ndarray, first: int, stop: int) -> None:
+    """Sort what is between two places, in a time that grows with the square of their number."""
+    for i in range(first + 1, stop):
+        number = numbers[i]
+        j = i
+        while j > first and numbers[j - 1] > number:
+            numbers[j] = numbers[j - 1]
+            j -= 1
+        numbers[j] = number
+
+
 @kernel
 def _go_through(
     cliques: Cliques,
@@ -197,4 +219,7 @@ def _go_through(
                         seen[u] = True
                         places[n] = u
                         n += 1
-            places[nearest:n].sort()
+            if n - nearest > FEW:
+                places[nearest:n].sort()
+            else:
+                _sort_few(places, nearest, n)

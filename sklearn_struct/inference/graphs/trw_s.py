@@ -59,6 +59,9 @@ def best_by_trees(
             return bound, True
         if max_sweeps <= PATIENCE and gain < LEAST_GAIN * (bound - best):
             break
+        if s + 1 == max_sweeps <= PATIENCE:
+            # no sweep reads these messages any more
+            break
         if s % PATIENCE == 0:
             if before - bound < LEAST_GAIN * (bound - best):
                 break
@@ -158,11 +161,12 @@ def _visit(
 @uncounted
 def _first_best(row: np.ndarray) -> int:
     """The place of the largest number, the first one where others are equal but for rounding."""
-    best = 0
-    for k in range(1, len(row)):
-        if row[k] > row[best] + TIE * (1.0 + abs(row[best])):
-            best = k
-    return best
+    top = largest(row)
+    least = top - TIE * (1.0 + abs(top))
+    k = 0
+    while row[k] < least:
+        k += 1
+    return k
 
 
 @uncounted

@@ -37,7 +37,7 @@ def moved(potentials, structure, labels):
     scores = search_scores(scores._replace(node=scores.node[order]), cliques)
     now = labels[order]
     n = len(now)
-    best_by_moves(scores, cliques, graph, (0, n), room_for_moves(scores, cliques), now)
+    best_by_moves(scores, cliques, graph, (0, 0, n), room_for_moves(scores, cliques), now)
     assert labelling_score(scores, cliques, 0, 0, now) >= (
         labelling_score(scores, cliques, 0, 0, labels[order]) - 1e-9
     )
