@@ -1,0 +1,95 @@
+"""Structures and potentials of segmentations as kernels take them: flat tuples of arrays.
+
+A labelling of tokens says where segments begin: the code ``k`` is the first token of a segment with
+label k, ``K + k`` a later one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.containers.structures import Potentials, Structure
+
+__all__ = ["Places", "Scores", "first_candidate", "n_candidates", "places", "scores", "write_out"]
+
+
+class Scores(NamedTuple):
+    """Log-potentials of segments, or sums of the same shape.
+
+    ``node`` (n, K) of tokens; ``edge`` (n_edges or 1, K, K) of neighbouring segments, an edge being
+    that into the first token of the second one; ``length`` (L, K) of segments of l + 1 tokens;
+    ``whole`` (n_candidates or 0, K) of whole segments.
+    """
+
+    node: np.ndarray
+    edge: np.ndarray
+    length: np.ndarray
+    whole: np.ndarray
+
+
+class Places(NamedTuple):
+    """Which tokens, edges and candidates a sequence has."""
+
+    offsets: np.ndarray
+    edge_offsets: np.ndarray
+    whole_offsets: np.ndarray
+
+
+@kernel
+def first_candidate(last: int, n_lengths: int) -> int:
+    """How many candidates of a sequence end before its token `last`.
+
+    Candidates stand in the order of their last tokens, and then of their lengths.
+    """
+    short = min(last, n_lengths)
+    return short * (short + 1) // 2 + (last - short) * n_lengths
+
+
+def n_candidates(lengths: np.ndarray, n_lengths: int) -> np.ndarray:
+    """How many segments of at most `n_lengths` tokens sequences of these lengths have."""
+    short = np.minimum(lengths, n_lengths)
+    count: np.ndarray = short * (short + 1) // 2 + (lengths - short) * n_lengths
+    return count
+
+
+def places(structure: Structure, n_lengths: int) -> Places:
+    """The arrays of a structure side by side."""
+    offsets, families, _ = structure
+    whole = families[n_lengths] if len(families) > n_lengths else families[0]
+    return Places(offsets, families[0].offsets, whole.offsets)
+
+
+def scores(potentials: Potentials, structure: Structure, longest: np.ndarray) -> Scores:
+    """The tables of potentials side by side, in the float type of sums; -inf for lengths that a
+    label does not have.
+    """
+    node, (edge, *others) = potentials
+    n_lengths = int(longest.max())
+    lengths = others[: n_lengths - 1]
+    dtype = np.result_type(np.float64, node, edge, *others)
+    K = node.shape[1]
+    # the first length has no scores: those of its tokens and its neighbours say as much
+    length = np.concatenate([np.zeros((1, K)), *lengths]).astype(dtype)
+    length[np.arange(n_lengths)[:, None] >= longest] = -np.inf
+    whole = np.empty((0, K), dtype)
+    if len(others) >= n_lengths:
+        n = len(structure.families[n_lengths].nodes)
+        whole = np.ascontiguousarray(np.broadcast_to(others[-1], (n, K)), dtype)
+    edge = np.ascontiguousarray(edge, dtype).reshape(len(edge), K, K)
+    return Scores(np.ascontiguousarray(node, dtype), edge, length, whole)
+
+
+def write_out(sums: Scores, out: Potentials) -> None:
+    """Add sums to the potentials whose memory they do not have."""
+    n_lengths = len(sums.length)
+    if sums.node.dtype != out.node.dtype:
+        out.node[:] += sums.node
+        out.cliques[0][:] += sums.edge.reshape(out.cliques[0].shape)
+    for row, table in zip(sums.length[1:], out.cliques[1:n_lengths], strict=True):
+        table += row
+    if len(out.cliques) > n_lengths:
+        table = out.cliques[n_lengths]
+        table += sums.whole if len(table) == len(sums.whole) else sums.whole.sum(axis=0)

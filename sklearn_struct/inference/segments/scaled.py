@@ -1,0 +1,361 @@
+"""Sums over segmentations on scaled numbers, not logarithms: several times as quick.
+
+A segment's score is a product over its tokens, made from its last token backwards, so all lengths
+cost one product each. Each position divides by the largest product of the segments that are open
+there.
+
+A result is trusted only where nothing that matters can have been lost: no sum of what ends at a
+token with a label is below `TINY`, and no window of tokens divides by less than `SMALL`. Then what
+underflowed was a share below 1e-80 of each of these sums. Any other sequence is redone in
+`logarithms`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.simd import (
+    LANES,
+    add,
+    exp,
+    fma,
+    largest,
+    least,
+    load,
+    load_part,
+    maximum,
+    minimum,
+    mul,
+    padded,
+    splat,
+    store,
+    store_part,
+    sub,
+    workspace,
+)
+from sklearn_struct.compiled.small_products import add_outer, rows_times_matrix
+from sklearn_struct.inference.segments.flat_tuples import Places, Scores, first_candidate
+
+__all__ = ["marginals"]
+
+TINY = 1e-200
+SMALL = 1e-90
+# scores of tables whose exponentials are far from both ends of the floats
+MODERATE = 40.0
+
+
+class _Factors(NamedTuple):
+    """Exponentials of the tables, in rows of whole vectors.
+
+    ``edge`` (n_edges or 1, K, P) and its transposes, ``turned``; ``length`` (L, P); ``whole``
+    (n_candidates or 0, P). ``open`` (L, P) is 1 where a segment may be as long, or longer.
+    """
+
+    edge: np.ndarray
+    turned: np.ndarray
+    length: np.ndarray
+    open: np.ndarray
+    whole: np.ndarray
+
+
+class _Room(NamedTuple):
+    """Rows of one sequence, and what is summed over all of them, in whole vectors.
+
+    ``U`` are exponentials of token scores, divided; ``A`` and ``B`` (T + 1) sums of what ends, and
+    of what comes behind; ``begun`` sums of what comes before a segment, ``after`` of what begins
+    with it. ``tokens`` are marginals.
+    """
+
+    U: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+    begun: np.ndarray
+    after: np.ndarray
+    tokens: np.ndarray
+    norms: np.ndarray
+    terms: np.ndarray
+    lengths: np.ndarray
+    pairs: np.ndarray
+
+
+def marginals(
+    scores: Scores, places: Places, weight: np.ndarray, out: Scores, log_Z: np.ndarray
+) -> np.ndarray:
+    """Add weighted marginals and write log Z; return which sequences are to be done again, of which
+    nothing was added.
+    """
+    again = weight != 0
+    if not _are_moderate(scores):
+        return again
+    factors = _factors(scores)
+    L, K = scores.length.shape
+    P = padded(K)
+    n_rows = int(np.diff(places.offsets).max(initial=0)) + 1
+    rows = workspace((6, n_rows * P), np.float64)
+    room = _Room(
+        *rows, np.empty(n_rows), np.empty(L * P), np.zeros(L * P), np.zeros((K + 3) // 4 * 4 * P)
+    )
+    _add_marginals(scores, factors, places, weight, room, out, log_Z, again)
+    if len(scores.edge) == len(out.edge) == 1:
+        out.edge[0] += room.pairs.reshape(-1, P)[:K, :K] * factors.edge[0, :, :K]
+    out.length[:] += room.lengths.reshape(L, P)[:, :K]
+    return again
+
+
+def _are_moderate(scores: Scores) -> bool:
+    """Whether the exponentials of all tables can be taken; -inf is 0."""
+    for table in (scores.edge, scores.length, scores.whole):
+        highest = table.max(initial=-np.inf)
+        lowest = table.min(initial=np.inf)
+        if lowest < -MODERATE:
+            lowest = table[table > -np.inf].min(initial=np.inf)
+        if highest > MODERATE or lowest < -MODERATE:
+            return False
+    return True
+
+
+def _factors(scores: Scores) -> _Factors:
+    edge = np.exp(scores.edge)
+    is_open = np.maximum.accumulate(np.isfinite(scores.length)[::-1])[::-1]
+    return _Factors(
+        _in_vectors(edge),
+        _in_vectors(edge.transpose(0, 2, 1)),
+        _in_vectors(np.exp(scores.length)),
+        _in_vectors(is_open),
+        _in_vectors(np.exp(scores.whole)),
+    )
+
+
+def _in_vectors(table: np.ndarray) -> np.ndarray:
+    """A table whose rows are filled up with zeros."""
+    *shape, K = table.shape
+    rows = workspace((*shape, padded(K)), np.float64)
+    rows[..., :K] = table
+    rows[..., K:] = 0.0
+    return rows
+
+
+@kernel
+def _add_marginals(
+    scores: Scores,
+    factors: _Factors,
+    places: Places,
+    weight: np.ndarray,
+    room: _Room,
+    out: Scores,
+    log_Z: np.ndarray,
+    again: np.ndarray,
+) -> None:
+    """Add marginals of the sequences that can be trusted, and take away their marks in `again`."""
+    K = scores.node.shape[1]
+    P = padded(K)
+    for i in range(len(weight)):
+        log_Z[i] = 0.0
+        if not again[i]:
+            continue
+        T = places.offsets[i + 1] - places.offsets[i]
+        t0 = places.offsets[i]
+        total = _forward(scores.node, factors, places, i, room)
+        if np.isnan(total):
+            continue
+        log_Z[i] = total
+        again[i] = False
+        _backward(factors, places, i, weight[i], room, out.whole)
+        for t in range(T):
+            for k in range(0, K, LANES):
+                o = (t0 + t) * K + k
+                row = load_part(out.node, o, K - k, 0.0)
+                store_part(out.node, o, add(row, load(room.tokens, t * P + k)), K - k)
+        if len(factors.edge) == len(out.edge) == 1:
+            for m in range(P, T * P, LANES):
+                store(room.after, m, mul(load(room.after, m), splat(weight[i])))
+            add_outer(room.A, P, room.after, P, T - 1, (K + 3) // 4 * 4, P, room.pairs)
+        else:
+            _add_pairs(factors.edge, places.edge_offsets[i], T, weight[i], room, out.edge)
+
+
+@inlined
+def _add_pairs(
+    edge: np.ndarray, e0: int, T: int, weight: float, room: _Room, out_edge: np.ndarray
+) -> None:
+    """Add the marginals of pairs of neighbours where a table is not shared."""
+    K = out_edge.shape[1]
+    P = edge.shape[2]
+    step = 0 if len(edge) == 1 else 1
+    out_step = 0 if len(out_edge) == 1 else 1
+    for s in range(1, T):
+        e = e0 + s - 1
+        for j in range(K):
+            before = weight * room.A[s * P + j]
+            for k in range(K):
+                pair = before * edge[step * e, j, k] * room.after[s * P + k]
+                out_edge[out_step * e, j, k] += pair
+
+
+@kernel
+def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: _Room) -> float:
+    """Fill the rows of sequence i up to `begun`; return its log Z, nan where it is not trusted."""
+    U = room.U
+    A = room.A
+    norms = room.norms
+    K = node.shape[1]
+    L, P = factors.length.shape
+    T = places.offsets[i + 1] - places.offsets[i]
+    e0 = places.edge_offsets[i]
+    step = 0 if len(factors.edge) == 1 else 1
+    log_Z = _exponentials(node, places.offsets[i], T, U)
+    mass = 1.0
+    for k in range(P):
+        room.begun[k] = 1.0 if k < K else 0.0
+    for e in range(1, T + 1):
+        if e > 1:
+            table = factors.edge[step * (e0 + e - 2)]
+            rows_times_matrix(A, (e - 1) * P, 1, table, K, P, room.begun, (e - 1) * P)
+        c = places.whole_offsets[i] + first_candidate(e - 1, L)
+        norm = _close(factors, room, e, c)
+        if not 0.0 < norm < np.inf:
+            return np.nan
+        norms[e - 1] = norm
+        inverse = splat(1.0 / norm)
+        low = splat(np.inf)
+        for k in range(0, P, LANES):
+            m = e * P + k
+            store(A, m, mul(load(A, m), inverse))
+            store(U, m - P, mul(load(U, m - P), inverse))
+            low = minimum(load_part(A, m, K - k, np.inf), low)
+        window = 1.0
+        for n in range(min(L, e)):
+            window *= min(norms[e - 1 - n], 1.0)
+        if not (least(low) >= TINY and window >= SMALL):
+            return np.nan
+        mass *= norm
+        if not 1e-100 < mass < 1e100:  # a logarithm now and then instead of one a token
+            log_Z += np.log(mass)
+            mass = 1.0
+    total = 1.0
+    if T > 0:
+        total = 0.0
+        for k in range(K):
+            total += A[T * P + k]
+    return log_Z + np.log(mass) + np.log(total)
+
+
+@inlined
+def _exponentials(node: np.ndarray, t0: int, T: int, U: np.ndarray) -> float:
+    """Fill U; return the sum of the maxima that were taken out."""
+    K = node.shape[1]
+    P = padded(K)
+    taken = 0.0
+    for t in range(T):
+        best = splat(-np.inf)
+        for k in range(0, K, LANES):
+            best = maximum(load_part(node, (t0 + t) * K + k, K - k, -np.inf), best)
+        top = largest(best)
+        taken += top
+        # a token without an allowed label: exp(-inf + inf) would be nan
+        shift = splat(top if top > -np.inf else 0.0)
+        for k in range(0, K, LANES):
+            row = load_part(node, (t0 + t) * K + k, K - k, -np.inf)
+            store(U, t * P + k, exp(sub(row, shift)))
+    return taken
+
+
+@inlined
+def _close(factors: _Factors, room: _Room, e: int, c: int) -> float:
+    """Write the sums of what ends before token e; return the largest product that is open there.
+
+    Token e - 1 is not divided yet.
+    """
+    U = room.U
+    begun = room.begun
+    L, P = factors.length.shape
+    length = factors.length
+    longer = factors.open
+    whole = factors.whole
+    has_whole = len(whole) > 0
+    top = splat(0.0)
+    for k in range(0, P, LANES):
+        tokens = load(U, (e - 1) * P + k)
+        total = splat(0.0)
+        for n in range(min(L, e)):
+            s = e - 1 - n
+            if n > 0:
+                tokens = mul(tokens, load(U, s * P + k))
+            term = mul(tokens, load(begun, s * P + k))
+            top = maximum(mul(term, load(longer, n * P + k)), top)
+            if has_whole:
+                term = mul(term, load(whole, (c + n) * P + k))
+            total = fma(term, load(length, n * P + k), total)
+        store(room.A, e * P + k, total)
+    return largest(top)
+
+
+@kernel
+def _backward(
+    factors: _Factors, places: Places, i: int, weight: float, room: _Room, out_whole: np.ndarray
+) -> None:
+    """Fill the other rows of sequence i, and add the marginals of lengths and whole segments."""
+    L, P = factors.length.shape
+    K = factors.edge.shape[1]
+    T = places.offsets[i + 1] - places.offsets[i]
+    step = 0 if len(factors.edge) == 1 else 1
+    total = 0.0
+    for k in range(K if T > 0 else 0):
+        total += room.A[T * P + k]
+    for k in range(P):
+        room.B[T * P + k] = 1.0 / total if k < K and T > 0 else 0.0
+    for m in range(T * P):
+        room.tokens[m] = 0.0
+    for s in range(T - 1, -1, -1):
+        _open(factors, room, s, min(L, T - s), places.whole_offsets[i], weight, out_whole)
+        if s > 0:
+            table = factors.turned[step * (places.edge_offsets[i] + s - 1)]
+            rows_times_matrix(room.after, s * P, 1, table, K, P, room.B, s * P)
+
+
+@inlined
+def _open(
+    factors: _Factors,
+    room: _Room,
+    s: int,
+    n_lengths: int,
+    c0: int,
+    weight: float,
+    out_whole: np.ndarray,
+) -> None:
+    """Write the sum of what begins with token s, and add the marginals of its segments."""
+    U = room.U
+    B = room.B
+    terms = room.terms
+    K = factors.edge.shape[1]
+    L, P = factors.length.shape
+    whole = factors.whole
+    has_whole = len(whole) > 0
+    for k in range(0, P, LANES):
+        tokens = splat(1.0)
+        total = splat(0.0)
+        for n in range(n_lengths):
+            tokens = mul(tokens, load(U, (s + n) * P + k))
+            term = mul(mul(tokens, load(factors.length, n * P + k)), load(B, (s + n + 1) * P + k))
+            if has_whole:
+                c = c0 + first_candidate(s + n, L) + n
+                term = mul(term, load(whole, c * P + k))
+            store(terms, n * P + k, term)
+            total = add(term, total)
+        store(room.after, s * P + k, total)
+        before = mul(load(room.begun, s * P + k), splat(weight))
+        longer = splat(0.0)
+        for n in range(n_lengths - 1, -1, -1):
+            p = mul(before, load(terms, n * P + k))
+            # a token is in all segments that end behind it
+            longer = add(longer, p)
+            m = (s + n) * P + k
+            store(room.tokens, m, add(load(room.tokens, m), longer))
+            store(room.lengths, n * P + k, add(load(room.lengths, n * P + k), p))
+            if has_whole:
+                o = (c0 + first_candidate(s + n, L) + n) * K + k
+                row = load_part(out_whole, o, K - k, 0.0)
+                store_part(out_whole, o, add(row, p), K - k)
