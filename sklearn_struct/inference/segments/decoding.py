@@ -23,8 +23,8 @@ from sklearn_struct.compiled.simd import (
     workspace,
 )
 from sklearn_struct.compiled.small_products import rows_max_plus
-from sklearn_struct.inference.segments.flat_tuples import Places, Scores, first_candidate
 from sklearn_struct.inference.segments.logarithms import Lattice, log_forward
+from sklearn_struct.inference.segments.segment_scores import Places, Scores, first_candidate
 
 __all__ = ["add_labelling", "argmax", "sample"]
 

@@ -8,13 +8,13 @@ Scores of a segment's tokens are added up from its end, so none is a difference 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.inference.graphs.log_sum import log_sum
-from sklearn_struct.inference.segments.flat_tuples import Places, Scores, first_candidate
+from sklearn_struct.inference.segments.segment_scores import Places, Scores, first_candidate
 
 __all__ = ["Lattice", "lattice", "log_forward", "log_marginals"]
 
@@ -34,7 +34,7 @@ def lattice(n_tokens: int, n_labels: int, dtype: np.dtype) -> Lattice:
 
 
 @kernel
-def log_forward(scores: Scores, places: Places, i: int, work: Lattice) -> complex:
+def log_forward(scores: Scores, places: Places, i: int, work: Lattice) -> Any:
     """Fill the lattice of sequence i; return its log Z."""
     node, edge, length, whole = scores
     alpha, begun, gain = work

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.inference.segments.flat_tuples import Places, Scores, first_candidate
+from sklearn_struct.inference.segments.segment_scores import Places, Scores, first_candidate
 
 __all__ = ["nbest"]
 
@@ -37,11 +37,11 @@ def nbest(scores: Scores, places: Places, labels: np.ndarray, score: np.ndarray)
     n = len(score)
     K = scores.node.shape[1]
     n_rows = int(np.diff(places.offsets).max(initial=0)) + 1
-    best, before = np.empty((2, n_rows, K, n))
-    origins = np.empty((4, n_rows, K, n), np.int32)
-    lists = _Lists(
-        best, *origins[:2], before, *origins[2:], np.empty((n_rows, K)), np.empty(n_rows)
-    )
+    ends, begun = np.empty((2, n_rows, K, n))
+    ends_by, ends_rank, begun_by, begun_rank = np.empty((4, n_rows, K, n), np.int32)
+    tokens = np.empty((n_rows, K))
+    taken = np.empty(n_rows)
+    lists = _Lists(ends, ends_by, ends_rank, begun, begun_by, begun_rank, tokens, taken)
     _nbest(scores, places, lists, labels, score)
 
 

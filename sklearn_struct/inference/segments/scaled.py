@@ -37,7 +37,7 @@ from sklearn_struct.compiled.simd import (
     workspace,
 )
 from sklearn_struct.compiled.small_products import add_outer, rows_times_matrix
-from sklearn_struct.inference.segments.flat_tuples import Places, Scores, first_candidate
+from sklearn_struct.inference.segments.segment_scores import Places, Scores, first_candidate
 
 __all__ = ["marginals"]
 
@@ -87,17 +87,19 @@ def marginals(
     """Add weighted marginals and write log Z; return which sequences are to be done again, of which
     nothing was added.
     """
-    again = weight != 0
+    again: np.ndarray = weight != 0
     if not _are_moderate(scores):
         return again
     factors = _factors(scores)
     L, K = scores.length.shape
     P = padded(K)
     n_rows = int(np.diff(places.offsets).max(initial=0)) + 1
-    rows = workspace((6, n_rows * P), np.float64)
-    room = _Room(
-        *rows, np.empty(n_rows), np.empty(L * P), np.zeros(L * P), np.zeros((K + 3) // 4 * 4 * P)
-    )
+    U, A, B, begun, after, tokens = workspace((6, n_rows * P), np.float64)
+    terms = np.empty(L * P)
+    # whole tiles of four labels
+    pairs = np.zeros((K + 3) // 4 * 4 * P)
+    lengths = np.zeros(L * P)
+    room = _Room(U, A, B, begun, after, tokens, np.empty(n_rows), terms, lengths, pairs)
     _add_marginals(scores, factors, places, weight, room, out, log_Z, again)
     if len(scores.edge) == len(out.edge) == 1:
         out.edge[0] += room.pairs.reshape(-1, P)[:K, :K] * factors.edge[0, :, :K]
@@ -206,7 +208,7 @@ def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: 
     T = places.offsets[i + 1] - places.offsets[i]
     e0 = places.edge_offsets[i]
     step = 0 if len(factors.edge) == 1 else 1
-    log_Z = _exponentials(node, places.offsets[i], T, U)
+    log_Z: float = _exponentials(node, places.offsets[i], T, U)
     mass = 1.0
     for k in range(P):
         room.begun[k] = 1.0 if k < K else 0.0
@@ -240,7 +242,8 @@ def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: 
         total = 0.0
         for k in range(K):
             total += A[T * P + k]
-    return log_Z + np.log(mass) + np.log(total)
+    log_Z += np.log(mass) + np.log(total)
+    return log_Z
 
 
 @inlined

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklearn_struct.compiled.threads import patiently
-from sklearn_struct.containers.structures import Family, Potentials, Structure, chain
+from sklearn_struct.containers.structures import Family, Potentials, Structure, chain, n_columns
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
-from sklearn_struct.inference.segments import decoding, flat_tuples, ranked, scaled
-from sklearn_struct.inference.segments.flat_tuples import Places, Scores
+from sklearn_struct.inference.segments import decoding, ranked, scaled, segment_scores
 from sklearn_struct.inference.segments.logarithms import Lattice, lattice, log_marginals
+from sklearn_struct.inference.segments.segment_scores import Places, Scores
 
 __all__ = ["Segmentations"]
 
@@ -57,7 +57,7 @@ class Segmentations(OnGraphs):
 
     def most_tokens(self, structure: Structure, n_labels: int) -> int:
         """With how many tokens a call is still short."""
-        return 20_000_000 // (n_labels * (n_labels + self.n_lengths))
+        return 20_000_000 // (n_columns(n_labels, 2) + n_labels * self.n_lengths)
 
     def marginals(
         self,
@@ -82,7 +82,7 @@ class Segmentations(OnGraphs):
                 log_marginals(scores, places, weight, again, rows, sums, log_Z)
 
         patiently(work, 4 * _steps(scores))
-        flat_tuples.write_out(sums, out)
+        segment_scores.write_out(sums, out)
 
     def argmax(
         self,
@@ -137,13 +137,13 @@ class Segmentations(OnGraphs):
         scores, places = self._arguments(potentials, structure)
         sums = _room(scores, out)
         decoding.add_labelling(scores, places, labels, weight, sums, score)
-        flat_tuples.write_out(sums, out)
+        segment_scores.write_out(sums, out)
 
     def _arguments(self, potentials: Potentials, structure: Structure) -> tuple[Scores, Places]:
         """What kernels take."""
         longest = np.array(self.longest)
-        scores = flat_tuples.scores(potentials, structure, longest)
-        return scores, flat_tuples.places(structure, self.n_lengths)
+        scores = segment_scores.scores(potentials, structure, longest)
+        return scores, segment_scores.places(structure, self.n_lengths)
 
 
 def _candidates(offsets: np.ndarray, n_lengths: int) -> Family:
@@ -151,7 +151,7 @@ def _candidates(offsets: np.ndarray, n_lengths: int) -> Family:
     lengths = np.diff(offsets)
     place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
     last = np.repeat(np.arange(offsets[-1]), np.minimum(place + 1, n_lengths))
-    counts = flat_tuples.n_candidates(lengths, n_lengths)
+    counts = segment_scores.n_candidates(lengths, n_lengths)
     return Family(last[:, None], np.concatenate([[0], np.cumsum(counts)]))
 
 
@@ -173,5 +173,5 @@ def _lattice(scores: Scores, places: Places) -> Lattice:
 
 def _steps(scores: Scores) -> int:
     """About how many steps a pass takes."""
-    n, K = scores.node.shape
-    return n * K * (K + len(scores.length))
+    n_steps: int = scores.node.size * sum(scores.length.shape)
+    return n_steps
