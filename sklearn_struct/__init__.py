@@ -38,6 +38,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
     from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
     from sklearn_struct.estimators.multilabel.multilabel_crf import MultiLabelCRF
+    from sklearn_struct.estimators.segments.semi_markov_crf import SemiMarkovCRF
     from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
     from sklearn_struct.estimators.trees.m_estimated_pcfg import MEstimatedPCFG
     from sklearn_struct.estimators.trees.pcfg import PCFG
@@ -68,6 +69,7 @@ __all__ = [
     "PrototypeFeatures",
     "PrototypeMRF",
     "PseudoLikelihoodCRF",
+    "SemiMarkovCRF",
     "SequenceArray",
     "SequenceUnion",
     "SequenceVectorizer",
@@ -111,6 +113,7 @@ _ESTIMATORS = {
     "PiecewiseCRF": "chains.piecewise_crf",
     "PrototypeMRF": "chains.prototype_mrf",
     "PseudoLikelihoodCRF": "chains.pseudo_likelihood_crf",
+    "SemiMarkovCRF": "segments.semi_markov_crf",
     "SkipChainCRF": "graphs.skip_chain_crf",
     "SpectralHMM": "hidden_markov.spectral_hmm",
     "SpectralLPCFG": "trees.spectral_lpcfg",

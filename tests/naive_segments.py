@@ -55,8 +55,9 @@ def candidate(start, stop, n_lengths):
 class Segmented:
     """All segmentations of one sequence with their probabilities."""
 
-    def __init__(self, potentials, longest):
+    def __init__(self, potentials, longest, ends=False):
         self.longest = longest
+        self.ends = ends
         self.potentials = Potentials(
             potentials.node.astype(np.longdouble),
             tuple(table.astype(np.longdouble) for table in potentials.cliques),
@@ -84,8 +85,11 @@ class Segmented:
                 yield 0, start - 1, segments[s - 1][2] * self.K + k
             if stop - start > 1:
                 yield stop - start - 1, 0, k
-            if len(self.potentials.cliques) > L:
-                yield L, candidate(start, stop, L), k
+            if self.ends:
+                yield L, start, k
+                yield L + 1, stop - 1, k
+            if len(self.potentials.cliques) > L + 2 * self.ends:
+                yield L + 2 * self.ends, candidate(start, stop, L), k
 
     def _scores(self, segments):
         for f, row, column in self.places(segments):

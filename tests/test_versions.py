@@ -334,6 +334,7 @@ NEW = {  # which no earlier version has
     "LatentChainCRF",
     "MultiLabelCRF",
     "PrototypeMRF",
+    "SemiMarkovCRF",
     "SkipChainCRF",
 }
 NEW_CHOICES = {  # which no earlier version has

@@ -27,6 +27,7 @@ QUESTIONS = [
         "Few labels or none, but\nyou know typical words?",
         ["GECRF", "PrototypeMRF", "ConstraintDrivenHMM"],
     ),
+    ("Do lengths of fields\nor names matter?", ["SemiMarkovCRF"]),
     ("Do you need p(x), or\nlearn without labels?", ["HMM", "SpectralHMM"]),
     ("Does a label hide\nseveral kinds of tokens?", ["LatentChainCRF"]),
     (

@@ -12,7 +12,7 @@ from sklearn_struct.containers.csr import CSR, as_matrix
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.inference.labelling_scores import add_labelling, forbid_labels
 
-__all__ = ["CliqueRows", "Inference", "Sampler"]
+__all__ = ["CliqueRows", "Inference", "Ranker", "Sampler"]
 
 
 class CliqueRows(NamedTuple):
@@ -206,3 +206,17 @@ class Sampler(Protocol):
         """Draw one labelling of each example from p(y | x), by one number in [0, 1) a node; write
         its score.
         """
+
+
+class Ranker(Protocol):
+    """An inference that finds the n best labellings, too."""
+
+    def nbest(
+        self, potentials: Potentials, structure: Structure, labels: np.ndarray, score: np.ndarray
+    ) -> None:
+        """Write the n best labellings (n, n_nodes) int32 and their scores (n, n_examples), best
+        first; -inf where there are fewer.
+        """
+
+    def log_partition(self, potentials: Potentials, structure: Structure) -> np.ndarray:
+        """log Z of each example."""

@@ -22,6 +22,7 @@ from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassP
 from sklearn_struct.estimators.log_linear.log_linear_classifier import LogLinearClassifier
 from sklearn_struct.estimators.m_estimation.chain_over_base import BaseBasedChain
 from sklearn_struct.estimators.multilabel.multilabel_crf import MultiLabelCRF
+from sklearn_struct.estimators.segments.semi_markov_crf import SemiMarkovCRF
 from sklearn_struct.estimators.trees.em_lpcfg import EMLPCFG
 from sklearn_struct.estimators.trees.m_estimated_pcfg import MEstimatedPCFG
 from sklearn_struct.estimators.trees.pcfg import PCFG
@@ -70,6 +71,7 @@ from sklearn_struct.persistence.searches import (
     put_search,
     search,
 )
+from sklearn_struct.persistence.segments import put_segments, read_segments
 from sklearn_struct.persistence.spectral_hmm import put_spectral_hmm, spectral_hmm
 from sklearn_struct.persistence.trees import em, parser, put_em, put_parser, put_spectral, spectral
 from sklearn_struct.persistence.weighted_trees import put_weighted, weighted
@@ -94,6 +96,7 @@ STATES.update(
         PCFG: State(put_parser, parser),
         PrototypeFeatures: State(put_prototypes, prototypes),
         PrototypeMRF: State(put_prototype_mrf, read_prototype_mrf),
+        SemiMarkovCRF: State(put_segments, read_segments),
         SequenceUnion: State(put_union, union, parts="transformer_list", check=check_union),
         SequenceVectorizer: State(put_vectorizer, vectorizer),
         SpectralHMM: State(put_spectral_hmm, spectral_hmm),

@@ -21,6 +21,7 @@ from sklearn_struct import (
     PiecewiseCRF,
     PrototypeMRF,
     PseudoLikelihoodCRF,
+    SemiMarkovCRF,
     SkipChainCRF,
 )
 from sklearn_struct.containers.ragged import object_array
@@ -101,6 +102,18 @@ def test_hidden_markov_models(estimator, check, form):
 
 @ragged_checks([HMM(order=2, stop=False, transition_smoothing=0.5)], forms=["arrays"])
 def test_hidden_markov_models_of_order_2(estimator, check, form):
+    check(estimator, form)
+
+
+@ragged_checks(
+    [
+        SemiMarkovCRF(),
+        SemiMarkovCRF(edge_features="all", end_features="all", dtype="float32", tol=1e-3),
+        SemiMarkovCRF(max_length=1, solver="newton-cg", transition_features="observed"),
+    ],
+    forms=["arrays", "packed csr", "dicts"],
+)
+def test_segments(estimator, check, form):
     check(estimator, form)
 
 

@@ -45,6 +45,7 @@ from sklearn_struct import (
     PrototypeFeatures,
     PrototypeMRF,
     PseudoLikelihoodCRF,
+    SemiMarkovCRF,
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
@@ -67,6 +68,9 @@ class MEMMClassifier(ClassifierMixin, MEMM):
 
 
 class PseudoLikelihoodClassifier(ClassifierMixin, PseudoLikelihoodCRF): ...
+
+
+class SegmentClassifier(ClassifierMixin, SemiMarkovCRF): ...
 
 
 class PiecewiseClassifier(ClassifierMixin, PiecewiseCRF): ...
@@ -144,6 +148,8 @@ ESTIMATORS = [
     MEstimatedCRF(),
     MEstimatedClassifier(base="locally-uniform"),
     MEstimatedClassifier(order=2, inputs="empirical", constant=False, n_jobs=2),
+    SemiMarkovCRF(),
+    SegmentClassifier(max_length=3, l1_ratio=0.5, tol=1e-3),
     GraphCRF(),
     GraphCRF(n_states=2, C=0.1, tol=1e-10, max_iter=5000),
     MultiLabelCRF(),

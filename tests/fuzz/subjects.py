@@ -33,6 +33,7 @@ from sklearn_struct import (
     ProductFeatures,
     PrototypeFeatures,
     PrototypeMRF,
+    SemiMarkovCRF,
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
@@ -182,6 +183,11 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {},
         {"prototypes": {"the": "DET"}, "boundary": "DET", "given_features": [0]},
         {"prototypes": {0: 4}, "order": 2, "solver": "em", "dtype": "float32"},
+    ],
+    SemiMarkovCRF: [
+        {},
+        {"max_length": 3, "edge_features": "all", "dtype": "float32", "scheme": "IO"},
+        {"l1_ratio": 0.5, "outside": "DET", "feature_pairs": "all", "end_features": "all"},
     ],
     SequenceUnion: [
         {

@@ -24,7 +24,6 @@ from sklearn_struct.estimators.fitting.base_structured import (
     Result,
     Work,
 )
-from sklearn_struct.estimators.fitting.finite_scores import check_sums
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 from sklearn_struct.inference.labelling_scores import forbid_labels
@@ -228,7 +227,8 @@ class BaseChain(ChainParameters, BaseStructured):
         # of each labelling a score and a way back, of eight bytes each, for each label of each
         # token
         check_count(n, "n", 16 * self._width() * sequences.X.tokens.shape[0])
-        ranked = self._nbest(sequences, n, self._restriction(sequences, allowed))
+        restrict = self._restriction(sequences, allowed)
+        ranked = self._nbest(sequences, n, restrict)
         labels = self.classes_
         return object_array(
             [[(labels[codes].tolist(), log_p) for codes, log_p in pairs] for pairs in ranked]
@@ -238,26 +238,7 @@ class BaseChain(ChainParameters, BaseStructured):
         self, sequences: Sequences, n: int, restrict: Restriction | None
     ) -> list[list[tuple[np.ndarray, float]]]:
         """The n best labellings of each sequence: codes, and log p(y | x)."""
-        inference = self._learned_inference()
-
-        def work(potentials: Potentials, block: Block) -> list[Any]:
-            n_examples = block.structure.n_examples
-            codes = np.empty((n, len(potentials.node)), dtype=np.int32)
-            score = np.empty((n, n_examples))
-            inference.nbest(potentials, block.structure, codes, score)
-            log_p = check_sums(
-                score - inference.log_partition(potentials, block.structure), block.examples.start
-            )
-            ranked = []
-            for i in range(n_examples):
-                tokens = slice(*block.structure.offsets[i : i + 2])
-                # short sequences may have fewer labellings than are asked for
-                count = int(np.sum(score[:, i] > -np.inf))
-                ranked.append([(codes[r, tokens], float(log_p[r, i])) for r in range(count)])
-            return ranked
-
-        parts = self._each_block(sequences, work, restrict)
-        return [pairs for part in parts for pairs in part]
+        return self._ranked(self._learned_inference(), sequences, n, restrict)
 
     def sample(
         self, X: Any, n_samples: int = 1, random_state: Any = None, *, allowed: Any = None

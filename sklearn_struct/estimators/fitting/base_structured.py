@@ -22,7 +22,7 @@ from sklearn_struct.estimators.fitting.solving import (
 from sklearn_struct.estimators.fitting.warm_start import Target, transfer
 from sklearn_struct.estimators.fitting.weights_as_matrices import BaseLearned
 from sklearn_struct.exceptions import InputTypeError
-from sklearn_struct.inference.base import Inference, Sampler
+from sklearn_struct.inference.base import Inference, Ranker, Sampler
 from sklearn_struct.inference.labelling_scores import forbid_labels
 from sklearn_struct.objectives.linear_potentials import Inputs
 from sklearn_struct.objectives.weight_patterns import Pattern
@@ -257,6 +257,34 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
 
         self._each_block(sequences, work, restrict)
         return codes
+
+    def _ranked(
+        self,
+        inference: Ranker,
+        sequences: Sequences,
+        n: int,
+        restrict: Restriction | None = None,
+    ) -> list[list[tuple[np.ndarray, float]]]:
+        """The n best labellings of each sequence: codes, and log p(y | x)."""
+
+        def work(potentials: Potentials, block: Block) -> list[Any]:
+            n_examples = block.structure.n_examples
+            codes = np.empty((n, len(potentials.node)), dtype=np.int32)
+            score = np.empty((n, n_examples))
+            inference.nbest(potentials, block.structure, codes, score)
+            log_p = check_sums(
+                score - inference.log_partition(potentials, block.structure), block.examples.start
+            )
+            ranked = []
+            for i in range(n_examples):
+                tokens = slice(*block.structure.offsets[i : i + 2])
+                # short sequences may have fewer labellings than are asked for
+                count = int(np.sum(score[:, i] > -np.inf))
+                ranked.append([(codes[r, tokens], float(log_p[r, i])) for r in range(count)])
+            return ranked
+
+        parts = self._each_block(sequences, work, restrict)
+        return [pairs for part in parts for pairs in part]
 
     def _log_proba(self, sequences: Sequences, labels: np.ndarray) -> np.ndarray:
         """log p(y | x) of codes, or of all labellings together that masks (n, n_labels) allow."""

@@ -39,6 +39,8 @@ class _Best(NamedTuple):
     begun: np.ndarray
     edge: np.ndarray
     length: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
     whole: np.ndarray
 
 
@@ -47,7 +49,7 @@ def argmax(scores: Scores, places: Places, labels: np.ndarray) -> None:
     P = padded(scores.node.shape[1])
     n_rows = int(np.diff(places.offsets).max(initial=0)) + 1
     rows = workspace((3, n_rows * P), np.float64)
-    tables = [_in_vectors(table) for table in (scores.edge, scores.length, scores.whole)]
+    tables = [_in_vectors(table) for table in scores[1:]]
     _argmax(scores.node, places, _Best(*rows, *tables), labels)
 
 
@@ -78,12 +80,22 @@ def _argmax(node: np.ndarray, places: Places, best: _Best, labels: np.ndarray) -
             if e > 1:
                 table = best.edge[step * (e0 + e - 2)]
                 rows_max_plus(best.ends, (e - 1) * P, 1, table, K, P, best.begun, (e - 1) * P)
+            _add_row(best.begun, e - 1, best.first, t0 + e - 1, P)
             top = _best_ends(best, e, places.whole_offsets[i] + first_candidate(e - 1, L))
+            _add_row(best.ends, e, best.last, t0 + e - 1, P)
             taken = splat(top if top > -np.inf else 0.0)
             for m in range(e * P, (e + 1) * P, LANES):
                 store(best.ends, m, sub(load(best.ends, m), taken))
                 store(best.node, m - P, sub(load(best.node, m - P), taken))
         _go_back(best, places, i, K, labels)
+
+
+@kernel
+def _add_row(rows: np.ndarray, r: int, table: np.ndarray, t: int, P: int) -> None:
+    """Add the row of a token to row r, if tokens have one."""
+    if len(table) > 0:
+        for k in range(0, P, LANES):
+            store(rows, r * P + k, add(load(rows, r * P + k), load(table, t * P + k)))
 
 
 @kernel
@@ -156,7 +168,7 @@ def sample(
 
     The number of a segment's last token draws its label, and with what is left its length.
     """
-    _, edge, length, whole = scores
+    _, edge, length, _, _, whole = scores
     L, K = length.shape
     step = 0 if len(edge) == 1 else 1
     row = np.empty(K)
@@ -220,7 +232,7 @@ def add_labelling(
     """Add ``weight[i]`` times the indicators of a segmentation to `out`, and write its score; what
     is longer than segments may be has none.
     """
-    node, edge, length, whole = scores
+    node, edge, length, first, last, whole = scores
     L, K = length.shape
     step = 0 if len(edge) == 1 else 1
     out_step = 0 if len(out.edge) == 1 else 1
@@ -236,6 +248,9 @@ def add_labelling(
             out.node[t0 + t, k] += w
             if labels[t0 + t] < K:
                 start = t
+                if len(first) > 0:
+                    score[i] += first[t0 + t, k]
+                    out.first[t0 + t, k] += w
             if labels[t0 + t] < K and t > 0:
                 j = labels[t0 + t - 1] % K
                 e = places.edge_offsets[i] + t - 1
@@ -248,6 +263,9 @@ def add_labelling(
                     continue
                 score[i] += length[n, k]
                 out.length[n, k] += w
+                if len(last) > 0:
+                    score[i] += last[t0 + t, k]
+                    out.last[t0 + t, k] += w
                 if len(whole) > 0:
                     c = places.whole_offsets[i] + first_candidate(t, L) + n
                     score[i] += whole[c, k]

@@ -36,7 +36,7 @@ def lattice(n_tokens: int, n_labels: int, dtype: np.dtype) -> Lattice:
 @kernel
 def log_forward(scores: Scores, places: Places, i: int, work: Lattice) -> Any:
     """Fill the lattice of sequence i; return its log Z."""
-    node, edge, length, whole = scores
+    node, edge, length, first, last, whole = scores
     alpha, begun, gain = work
     t0 = places.offsets[i]
     T = places.offsets[i + 1] - t0
@@ -51,6 +51,8 @@ def log_forward(scores: Scores, places: Places, i: int, work: Lattice) -> Any:
             for j in range(K if e > 1 else 0):
                 row[j] = alpha[e - 1, j] + edge[step * (e0 + e - 2), j, k]
             begun[e - 1, k] = log_sum(row) if e > 1 else node.dtype.type(0.0)
+            if len(first) > 0:
+                begun[e - 1, k] += first[t0 + e - 1, k]
         top = -np.inf
         m = min(L, e)
         c = places.whole_offsets[i] + first_candidate(e - 1, L)
@@ -65,6 +67,8 @@ def log_forward(scores: Scores, places: Places, i: int, work: Lattice) -> Any:
                 if len(whole) > 0:
                     terms[n] += whole[c + n, k]
             alpha[e, k] = log_sum(terms[:m])
+            if len(last) > 0:
+                alpha[e, k] += last[t0 + e - 1, k]
         if top == -np.inf:
             return node.dtype.type(-np.inf)
         for k in range(K):
@@ -99,7 +103,7 @@ def _log_backward(
     scores: Scores, places: Places, i: int, work: Lattice, weight: float, out: Scores
 ) -> None:
     """Add the marginals of sequence i, whose lattice is full."""
-    node, edge, length, whole = scores
+    node, edge, length, first, last, whole = scores
     alpha, begun, gain = work
     t0 = places.offsets[i]
     T = places.offsets[i + 1] - t0
@@ -116,6 +120,11 @@ def _log_backward(
         beta[T] = -log_sum(alpha[T])
     for s in range(T - 1, -1, -1):
         m = min(L, T - s)
+        for k in range(K if len(last) > 0 else 0):
+            # alpha has the score of the last token already, beta gets it for what begins before
+            p = weight * np.exp(alpha[s + 1, k] + beta[s + 1, k])
+            out.last[t0 + s, k] += p
+            beta[s + 1, k] += last[t0 + s, k]
         for k in range(K):
             tokens = node.dtype.type(0.0)
             for n in range(m):
@@ -133,6 +142,9 @@ def _log_backward(
                 out.length[n, k] += p
                 if len(whole) > 0:
                     out.whole[places.whole_offsets[i] + first_candidate(s + n, L) + n, k] += p
+            if len(first) > 0:
+                out.first[t0 + s, k] += longer
+                after[k] += first[t0 + s, k]
         for j in range(K if s > 0 else 0):
             r = step * (e0 + s - 1)
             out_r = out_step * (e0 + s - 1)

@@ -78,7 +78,7 @@ def _nbest(
         t0 = places.offsets[i]
         T = places.offsets[i + 1] - t0
         for e in range(1, T + 1):
-            _begin(scores.edge, places.edge_offsets[i], e, lists)
+            _begin(scores, places, i, e, lists)
             _end(scores, places, i, e, lists)
         last[:] = -np.inf
         for k in range(K if T > 0 else 0):
@@ -97,10 +97,11 @@ def _nbest(
 
 
 @kernel
-def _begin(edge: np.ndarray, e0: int, e: int, lists: _Lists) -> None:
-    """Write what comes before a segment whose first token is e - 1."""
+def _begin(scores: Scores, places: Places, i: int, e: int, lists: _Lists) -> None:
+    """Write what comes before a segment whose first token is e - 1, and the score of this."""
+    edge = scores.edge
     K = edge.shape[1]
-    row = e0 + e - 2 if len(edge) > 1 else 0
+    row = places.edge_offsets[i] + e - 2 if len(edge) > 1 else 0
     begun = lists.begun[e - 1]
     begun[:] = -np.inf
     for k in range(K):
@@ -112,12 +113,14 @@ def _begin(edge: np.ndarray, e0: int, e: int, lists: _Lists) -> None:
                 by = lists.begun_by[e - 1, k]
                 if not _insert(begun[k], by, lists.begun_rank[e - 1, k], score, j, r):
                     break
+        if len(scores.first) > 0:
+            begun[k] += scores.first[places.offsets[i] + e - 1, k]
 
 
 @kernel
 def _end(scores: Scores, places: Places, i: int, e: int, lists: _Lists) -> None:
     """Write what ends with token e - 1, and take the best that is open there away."""
-    node, _, length, whole = scores
+    node, _, length, _, last, whole = scores
     L, K = length.shape
     t = places.offsets[i] + e - 1
     c = places.whole_offsets[i] + first_candidate(e - 1, L)
@@ -130,6 +133,8 @@ def _end(scores: Scores, places: Places, i: int, e: int, lists: _Lists) -> None:
             if m > 0:
                 tokens += lists.tokens[e - 1 - m, k]
             of_segment = length[m, k]
+            if len(last) > 0:
+                of_segment += last[t, k]
             if len(whole) > 0:
                 of_segment += whole[c + m, k]
             top = max(top, tokens + lists.begun[e - 1 - m, k, 0])

@@ -50,14 +50,17 @@ MODERATE = 40.0
 class _Factors(NamedTuple):
     """Exponentials of the tables, in rows of whole vectors.
 
-    ``edge`` (n_edges or 1, K, P) and its transposes, ``turned``; ``length`` (L, P); ``whole``
-    (n_candidates or 0, P). ``open`` (L, P) is 1 where a segment may be as long, or longer.
+    ``edge`` (n_edges or 1, K, P) and its transposes, ``turned``; ``length`` (L, P); ``first`` and
+    ``last`` (n or 0, P); ``whole`` (n_candidates or 0, P). ``open`` (L, P) is 1 where a segment may
+    be as long, or longer.
     """
 
     edge: np.ndarray
     turned: np.ndarray
     length: np.ndarray
     open: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
     whole: np.ndarray
 
 
@@ -109,7 +112,7 @@ def marginals(
 
 def _are_moderate(scores: Scores) -> bool:
     """Whether the exponentials of all tables can be taken; -inf is 0."""
-    for table in (scores.edge, scores.length, scores.whole):
+    for table in scores[1:]:
         highest = table.max(initial=-np.inf)
         lowest = table.min(initial=np.inf)
         if lowest < -MODERATE:
@@ -127,6 +130,8 @@ def _factors(scores: Scores) -> _Factors:
         _in_vectors(edge.transpose(0, 2, 1)),
         _in_vectors(np.exp(scores.length)),
         _in_vectors(is_open),
+        _in_vectors(np.exp(scores.first)),
+        _in_vectors(np.exp(scores.last)),
         _in_vectors(np.exp(scores.whole)),
     )
 
@@ -165,7 +170,7 @@ def _add_marginals(
             continue
         log_Z[i] = total
         again[i] = False
-        _backward(factors, places, i, weight[i], room, out.whole)
+        _backward(factors, places, i, weight[i], room, out)
         for t in range(T):
             for k in range(0, K, LANES):
                 o = (t0 + t) * K + k
@@ -216,8 +221,10 @@ def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: 
         if e > 1:
             table = factors.edge[step * (e0 + e - 2)]
             rows_times_matrix(A, (e - 1) * P, 1, table, K, P, room.begun, (e - 1) * P)
+        _multiply(room.begun, e - 1, factors.first, places.offsets[i] + e - 1, P)
         c = places.whole_offsets[i] + first_candidate(e - 1, L)
         norm = _close(factors, room, e, c)
+        _multiply(A, e, factors.last, places.offsets[i] + e - 1, P)
         if not 0.0 < norm < np.inf:
             return np.nan
         norms[e - 1] = norm
@@ -244,6 +251,14 @@ def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: 
             total += A[T * P + k]
     log_Z += np.log(mass) + np.log(total)
     return log_Z
+
+
+@inlined
+def _multiply(rows: np.ndarray, r: int, table: np.ndarray, t: int, P: int) -> None:
+    """Multiply row r by that of a token, if tokens have one."""
+    if len(table) > 0:
+        for k in range(0, P, LANES):
+            store(rows, r * P + k, mul(load(rows, r * P + k), load(table, t * P + k)))
 
 
 @inlined
@@ -298,9 +313,9 @@ def _close(factors: _Factors, room: _Room, e: int, c: int) -> float:
 
 @kernel
 def _backward(
-    factors: _Factors, places: Places, i: int, weight: float, room: _Room, out_whole: np.ndarray
+    factors: _Factors, places: Places, i: int, weight: float, room: _Room, out: Scores
 ) -> None:
-    """Fill the other rows of sequence i, and add the marginals of lengths and whole segments."""
+    """Fill the other rows of sequence i, and add the marginals of all but pairs and tokens."""
     L, P = factors.length.shape
     K = factors.edge.shape[1]
     T = places.offsets[i + 1] - places.offsets[i]
@@ -312,11 +327,29 @@ def _backward(
         room.B[T * P + k] = 1.0 / total if k < K and T > 0 else 0.0
     for m in range(T * P):
         room.tokens[m] = 0.0
+    t0 = places.offsets[i]
     for s in range(T - 1, -1, -1):
-        _open(factors, room, s, min(L, T - s), places.whole_offsets[i], weight, out_whole)
+        if len(factors.last) > 0:
+            _add_product(room.A, room.B, s + 1, weight, out.last, t0 + s)
+        _multiply(room.B, s + 1, factors.last, t0 + s, P)
+        _open(factors, room, s, min(L, T - s), places.whole_offsets[i], weight, out.whole)
+        if len(factors.first) > 0:
+            _add_product(room.begun, room.after, s, weight, out.first, t0 + s)
+        _multiply(room.after, s, factors.first, t0 + s, P)
         if s > 0:
             table = factors.turned[step * (places.edge_offsets[i] + s - 1)]
             rows_times_matrix(room.after, s * P, 1, table, K, P, room.B, s * P)
+
+
+@kernel
+def _add_product(
+    a: np.ndarray, b: np.ndarray, r: int, weight: float, out: np.ndarray, t: int
+) -> None:
+    """Add the weighted product of two rows to that of a token."""
+    K = out.shape[1]
+    P = padded(K)
+    for k in range(K):
+        out[t, k] += weight * a[r * P + k] * b[r * P + k]
 
 
 @inlined

@@ -21,12 +21,15 @@ class Scores(NamedTuple):
 
     ``node`` (n, K) of tokens; ``edge`` (n_edges or 1, K, K) of neighbouring segments, an edge being
     that into the first token of the second one; ``length`` (L, K) of segments of l + 1 tokens;
-    ``whole`` (n_candidates or 0, K) of whole segments.
+    ``first`` and ``last`` (n or 0, K) of the tokens at both ends of a segment; ``whole``
+    (n_candidates or 0, K) of whole segments.
     """
 
     node: np.ndarray
     edge: np.ndarray
     length: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
     whole: np.ndarray
 
 
@@ -55,14 +58,18 @@ def n_candidates(lengths: np.ndarray, n_lengths: int) -> np.ndarray:
     return count
 
 
-def places(structure: Structure, n_lengths: int) -> Places:
-    """The arrays of a structure side by side."""
+def places(structure: Structure, n_own: int) -> Places:
+    """The arrays of a structure side by side; `n_own` families come before that of whole segments,
+    if there is one.
+    """
     offsets, families, _ = structure
-    whole = families[n_lengths] if len(families) > n_lengths else families[0]
+    whole = families[n_own] if len(families) > n_own else families[0]
     return Places(offsets, families[0].offsets, whole.offsets)
 
 
-def scores(potentials: Potentials, structure: Structure, longest: np.ndarray) -> Scores:
+def scores(
+    potentials: Potentials, structure: Structure, longest: np.ndarray, has_ends: bool
+) -> Scores:
     """The tables of potentials side by side, in the float type of sums; -inf for lengths that a
     label does not have.
     """
@@ -74,12 +81,22 @@ def scores(potentials: Potentials, structure: Structure, longest: np.ndarray) ->
     # the first length has no scores: those of its tokens and its neighbours say as much
     length = np.concatenate([np.zeros((1, K)), *lengths]).astype(dtype)
     length[np.arange(n_lengths)[:, None] >= longest] = -np.inf
-    whole = np.empty((0, K), dtype)
-    if len(others) >= n_lengths:
-        n = len(structure.families[n_lengths].nodes)
-        whole = np.ascontiguousarray(np.broadcast_to(others[-1], (n, K)), dtype)
-    edge = np.ascontiguousarray(edge, dtype).reshape(len(edge), K, K)
-    return Scores(np.ascontiguousarray(node, dtype), edge, length, whole)
+
+    def rows(f: int) -> np.ndarray:
+        """The table of a family with a row for each clique."""
+        shape = len(structure.families[f].nodes), K
+        return np.ascontiguousarray(np.broadcast_to(potentials.cliques[f], shape), dtype)
+
+    none = np.empty((0, K), dtype)
+    n_own = n_lengths + 2 * has_ends
+    return Scores(
+        np.ascontiguousarray(node, dtype),
+        np.ascontiguousarray(edge, dtype).reshape(len(edge), K, K),
+        length,
+        rows(n_lengths) if has_ends else none,
+        rows(n_lengths + 1) if has_ends else none,
+        rows(n_own) if len(potentials.cliques) > n_own else none,
+    )
 
 
 def write_out(sums: Scores, out: Potentials) -> None:
@@ -90,6 +107,7 @@ def write_out(sums: Scores, out: Potentials) -> None:
         out.cliques[0][:] += sums.edge.reshape(out.cliques[0].shape)
     for row, table in zip(sums.length[1:], out.cliques[1:n_lengths], strict=True):
         table += row
-    if len(out.cliques) > n_lengths:
-        table = out.cliques[n_lengths]
-        table += sums.whole if len(table) == len(sums.whole) else sums.whole.sum(axis=0)
+    # those of a family that is not there have no rows
+    of_rows = [sums.first, sums.last] if len(sums.first) else []
+    for rows, table in zip([*of_rows, sums.whole], out.cliques[n_lengths:]):
+        table += rows if len(table) == len(rows) else rows.sum(axis=0)

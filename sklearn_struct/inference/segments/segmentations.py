@@ -24,7 +24,8 @@ class Segmentations(OnGraphs):
     A segment's score is the sum of its tokens' scores for its label, one for its length, and one
     for the pair of its label and that before it. Families are those pairs, where tables of single
     edges are those into first tokens; one for each length from two tokens on, without cliques, of
-    which each table is one row; and, if segments have scores of their own, all segments of at most
+    which each table is one row; with `ends` all tokens twice, as the first ones and as the last
+    ones of segments; and, if segments have scores of their own, all segments of at most
     ``max(longest)`` tokens, in the order of their last tokens and then of their lengths.
 
     The code k of a token says that a segment with label k begins there, ``n_labels + k`` that it
@@ -35,9 +36,12 @@ class Segmentations(OnGraphs):
     ----------
     longest : tuple of int
         How many tokens the segments of each label have at most.
+    ends : bool, default=False
+        Whether the first and the last tokens of segments have scores of their own.
     """
 
     longest: tuple[int, ...]
+    ends: bool = False
 
     @property
     def n_lengths(self) -> int:
@@ -51,6 +55,9 @@ class Segmentations(OnGraphs):
         pairs = chain(offsets)
         none = Family(np.empty((0, 1), np.int64), np.zeros_like(pairs.offsets))
         families = [*pairs.families, *[none] * (self.n_lengths - 1)]
+        if self.ends:
+            every = Family(np.arange(pairs.offsets[-1])[:, None], pairs.offsets)
+            families += [every, every]
         if whole:
             families.append(_candidates(pairs.offsets, self.n_lengths))
         return Structure(pairs.offsets, tuple(families))
@@ -142,8 +149,8 @@ class Segmentations(OnGraphs):
     def _arguments(self, potentials: Potentials, structure: Structure) -> tuple[Scores, Places]:
         """What kernels take."""
         longest = np.array(self.longest)
-        scores = segment_scores.scores(potentials, structure, longest)
-        return scores, segment_scores.places(structure, self.n_lengths)
+        scores = segment_scores.scores(potentials, structure, longest, self.ends)
+        return scores, segment_scores.places(structure, self.n_lengths + 2 * self.ends)
 
 
 def _candidates(offsets: np.ndarray, n_lengths: int) -> Family:
@@ -163,7 +170,7 @@ def _room(scores: Scores, out: Potentials) -> Scores:
         edge = np.zeros(edge.shape, scores.node.dtype)
     K = node.shape[1]
     edge = edge.reshape(-1, K, K)
-    return Scores(node, edge, np.zeros_like(scores.length), np.zeros_like(scores.whole))
+    return Scores(node, edge, *map(np.zeros_like, scores[2:]))
 
 
 def _lattice(scores: Scores, places: Places) -> Lattice:

@@ -18,19 +18,23 @@ from sklearn_struct.inference.segments.segmentations import Segmentations
 test_contract = contracts.inference(Segmentations((1, 1, 1)))
 test_tangent = contracts.inference_tangent(Segmentations((1, 1, 1)))
 
+# how long segments are, whether whole ones, pairs and ends have scores of their own
 SETTINGS = [
-    ((3, 3), False, False),
-    ((1, 4), False, True),
-    ((2, 3), True, False),
-    ((3, 1, 2), True, True),
-    ((2,), False, False),
-    ((9, 9), True, False),
+    ((3, 3), False, False, False),
+    ((1, 4), False, True, True),
+    ((2, 3), True, False, False),
+    ((3, 1, 2), True, True, True),
+    ((2,), False, False, True),
+    ((9, 9), True, False, True),
+    ((1, 1), False, False, True),
 ]
 
 
-def random_segments(rng, longest, whole=False, by_edge=False, scale=1.0, lengths=(4, 0, 1, 5)):
+def random_segments(
+    rng, longest, whole=False, by_edge=False, ends=False, scale=1.0, lengths=(4, 0, 1, 5)
+):
     """Potentials of a few sequences, with the structure."""
-    structure = Segmentations(longest).structure(np.cumsum([0, *lengths]), whole)
+    structure = Segmentations(longest, ends).structure(np.cumsum([0, *lengths]), whole)
     K = len(longest)
     edges, *others = structure.families
     shapes = [(len(edges.nodes) if by_edge else 1, K * K)]
@@ -39,18 +43,18 @@ def random_segments(rng, longest, whole=False, by_edge=False, scale=1.0, lengths
     return Potentials(node, tuple(scale * rng.normal(size=shape) for shape in shapes)), structure
 
 
-def twins(potentials, structure, longest):
+def twins(potentials, structure, longest, ends=False):
     """The enumeration of each sequence of a batch."""
     for i in range(structure.n_examples):
         part, _, _ = contracts.select(potentials, structure, [i])
-        yield naive_segments.Segmented(part, longest)
+        yield naive_segments.Segmented(part, longest, ends)
 
 
-def expected_marginals(potentials, structure, longest, weight):
+def expected_marginals(potentials, structure, longest, weight, ends=False):
     """Log Z, and the weighted marginals of all sequences, by enumeration."""
     out = contracts.zeros(potentials)
     log_Z = []
-    for i, twin in enumerate(twins(potentials, structure, longest)):
+    for i, twin in enumerate(twins(potentials, structure, longest, ends)):
         log_Z.append(float(twin.log_Z))
         part = twin.marginals()
         tables = zip(out.cliques, part.cliques, structure.families, strict=True)
@@ -62,38 +66,38 @@ def expected_marginals(potentials, structure, longest, weight):
 
 
 @pytest.mark.twins
-@pytest.mark.parametrize(("longest", "whole", "by_edge"), SETTINGS)
+@pytest.mark.parametrize(("longest", "whole", "by_edge", "ends"), SETTINGS)
 @pytest.mark.parametrize("scale", [1.0, 30.0, 1e4], ids=["scaled", "far", "huge"])
-def test_marginals(longest, whole, by_edge, scale):
+def test_marginals(longest, whole, by_edge, ends, scale):
     rng = np.random.default_rng(0)
-    potentials, structure = random_segments(rng, longest, whole, by_edge, scale)
+    potentials, structure = random_segments(rng, longest, whole, by_edge, ends, scale)
     weight = np.array([1.0, 3.0, 2.0, -0.5])
-    out, log_Z = contracts.marginals(Segmentations(longest), potentials, structure, weight)
-    expected_log_Z, expected = expected_marginals(potentials, structure, longest, weight)
+    out, log_Z = contracts.marginals(Segmentations(longest, ends), potentials, structure, weight)
+    expected_log_Z, expected = expected_marginals(potentials, structure, longest, weight, ends)
     np.testing.assert_allclose(log_Z, expected_log_Z, rtol=1e-13, atol=1e-13)
     # a probability has the errors of the scores of which it is made
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected), atol=1e-13 * scale)
 
 
 @pytest.mark.twins
-@pytest.mark.parametrize(("longest", "whole", "by_edge"), SETTINGS)
-def test_forbidden(longest, whole, by_edge):
+@pytest.mark.parametrize(("longest", "whole", "by_edge", "ends"), SETTINGS)
+def test_forbidden(longest, whole, by_edge, ends):
     """Tokens, pairs, lengths and segments of -inf; the last sequence has no segmentation."""
     rng = np.random.default_rng(1)
-    potentials, structure = random_segments(rng, longest, whole, by_edge)
+    potentials, structure = random_segments(rng, longest, whole, by_edge, ends)
     for table in contracts.arrays_of(potentials):
         table[rng.random(table.shape) < 0.2] = -np.inf
     potentials.node[-2] = -np.inf
-    inference = Segmentations(longest)
+    inference = Segmentations(longest, ends)
     out, log_Z = contracts.marginals(inference, potentials, structure)
-    expected_log_Z, expected = expected_marginals(potentials, structure, longest, np.ones(4))
+    expected_log_Z, expected = expected_marginals(potentials, structure, longest, np.ones(4), ends)
     assert log_Z[-1] == -np.inf
     np.testing.assert_allclose(log_Z, expected_log_Z, atol=1e-13)
     np.testing.assert_allclose(contracts.flat(out), contracts.flat(expected), atol=1e-13)
     labels = np.zeros(len(potentials.node), np.int32)
     score = np.zeros(4)
     inference.argmax(potentials, structure, labels, score)
-    best = [twin.scores.max() for twin in twins(potentials, structure, longest)]
+    best = [twin.scores.max() for twin in twins(potentials, structure, longest, ends)]
     np.testing.assert_allclose(score, best, atol=1e-13)
     inference.sample(potentials, structure, rng.random(len(labels)), labels, score)
     np.testing.assert_array_equal(score > -np.inf, log_Z > -np.inf)
@@ -112,12 +116,12 @@ def test_lengths_that_are_forbidden():
 
 
 @pytest.mark.twins
-@pytest.mark.parametrize(("longest", "whole", "by_edge"), SETTINGS)
-def test_derivatives(longest, whole, by_edge):
+@pytest.mark.parametrize(("longest", "whole", "by_edge", "ends"), SETTINGS)
+def test_derivatives(longest, whole, by_edge, ends):
     """Marginals are the derivatives of log Z, and the tangent is theirs in a direction."""
     rng = np.random.default_rng(3)
-    potentials, structure = random_segments(rng, longest, whole, by_edge, lengths=(3, 4))
-    inference = Segmentations(longest)
+    potentials, structure = random_segments(rng, longest, whole, by_edge, ends, lengths=(3, 4))
+    inference = Segmentations(longest, ends)
     out, _ = contracts.marginals(inference, potentials, structure)
     for table, expected in zip(contracts.arrays_of(potentials), contracts.arrays_of(out)):
         for index in contracts.some_entries(rng, table, 6):
@@ -139,12 +143,12 @@ def test_derivatives(longest, whole, by_edge):
 
 
 @pytest.mark.twins
-@pytest.mark.parametrize(("longest", "whole", "by_edge"), SETTINGS)
+@pytest.mark.parametrize(("longest", "whole", "by_edge", "ends"), SETTINGS)
 @pytest.mark.parametrize("scale", [1.0, 1e4])
-def test_best(longest, whole, by_edge, scale):
+def test_best(longest, whole, by_edge, ends, scale):
     rng = np.random.default_rng(4)
-    potentials, structure = random_segments(rng, longest, whole, by_edge, scale)
-    inference = Segmentations(longest)
+    potentials, structure = random_segments(rng, longest, whole, by_edge, ends, scale)
+    inference = Segmentations(longest, ends)
     n = 7
     labels = np.full((n, len(potentials.node)), -1, np.int32)
     score = np.full((n, 4), np.nan)
@@ -152,7 +156,7 @@ def test_best(longest, whole, by_edge, scale):
     best = np.full(labels.shape[1], -1, np.int32)
     best_score = np.full(4, np.nan)
     inference.argmax(potentials, structure, best, best_score)
-    for i, twin in enumerate(twins(potentials, structure, longest)):
+    for i, twin in enumerate(twins(potentials, structure, longest, ends)):
         expected = np.sort(twin.scores)[::-1][:n].astype(float)
         count = len(expected)
         tokens = slice(*structure.offsets[i : i + 2])
@@ -168,12 +172,12 @@ def test_best(longest, whole, by_edge, scale):
 
 
 @pytest.mark.twins
-@pytest.mark.parametrize(("longest", "whole", "by_edge"), SETTINGS)
-def test_scores_and_indicators_of_a_labelling(longest, whole, by_edge):
+@pytest.mark.parametrize(("longest", "whole", "by_edge", "ends"), SETTINGS)
+def test_scores_and_indicators_of_a_labelling(longest, whole, by_edge, ends):
     rng = np.random.default_rng(5)
-    potentials, structure = random_segments(rng, longest, whole, by_edge, lengths=(4,))
-    inference = Segmentations(longest)
-    (twin,) = twins(potentials, structure, longest)
+    potentials, structure = random_segments(rng, longest, whole, by_edge, ends, lengths=(4,))
+    inference = Segmentations(longest, ends)
+    (twin,) = twins(potentials, structure, longest, ends)
     for m in rng.integers(len(twin.all), size=10):
         labels = np.array(twin.codes[m], np.int32)
         out = contracts.zeros(potentials)
@@ -198,13 +202,13 @@ def test_a_segment_that_is_too_long_has_no_score():
 
 
 @pytest.mark.twins
-@pytest.mark.parametrize(("longest", "whole", "by_edge"), SETTINGS)
-def test_samples_have_the_probabilities(longest, whole, by_edge):
+@pytest.mark.parametrize(("longest", "whole", "by_edge", "ends"), SETTINGS)
+def test_samples_have_the_probabilities(longest, whole, by_edge, ends):
     """Drawn by a grid of numbers, each segmentation comes up as often as it should."""
     rng = np.random.default_rng(7)
-    potentials, structure = random_segments(rng, longest, whole, by_edge, lengths=(2,))
-    inference = Segmentations(longest)
-    (twin,) = twins(potentials, structure, longest)
+    potentials, structure = random_segments(rng, longest, whole, by_edge, ends, lengths=(2,))
+    inference = Segmentations(longest, ends)
+    (twin,) = twins(potentials, structure, longest, ends)
     counts = dict.fromkeys(twin.codes, 0)
     n = 60
     for u in (np.arange(n) + 0.5) / n:
@@ -250,6 +254,7 @@ def test_a_segmentation_is_a_value():
     inference = Segmentations((1, 4))
     assert pickle.loads(pickle.dumps(inference)) == inference != Segmentations((4, 1))
     assert inference.n_lengths == 4
+    assert inference != Segmentations((1, 4), ends=True)
     with pytest.raises(AttributeError):
         inference.longest = (3,)
 
