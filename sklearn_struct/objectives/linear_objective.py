@@ -209,7 +209,9 @@ class LinearObjective(OnThreads):
         transpose.product(self.threads, segments.node)
         *sums, intercept = (np.sum(of_parts, axis=0) for of_parts in zip(*parts, strict=True))
         for f, family in enumerate(self.potentials.pattern.families):
-            segments.features[f][:] = sums[2 * f]
+            clique_map = self.potentials.clique_maps[f]
+            if clique_map:
+                segments.features[f][:] = clique_map.compress(sums[2 * f])
             of_columns = self.potentials.of_columns(f, sums[2 * f + 1])
             segments.columns[f][:] = of_columns[family.columns]
         segments.intercept[:] = intercept

@@ -49,7 +49,7 @@ __all__ = [
     "without_zeros",
 ]
 
-CliqueMap: TypeAlias = DenseMap | PairsMap | TablesInTurn | TiedMap | None
+CliqueMap: TypeAlias = DenseMap | PairsMap | RowsMap | TablesInTurn | TiedMap | None
 
 # share of other values than 0 below which loops over them are faster than matrix products
 SPARSE = 0.25
@@ -131,7 +131,10 @@ def bind(
         families = structure.families
         none = [None] * len(families)
         inputs = Inputs(clique_features(X, families, columns) if len(columns) else none)
-    clique_maps = [_clique_map(pattern, f, rows, dtype) for f, rows in enumerate(inputs.cliques)]
+    many = table is None
+    clique_maps = [
+        _clique_map(pattern, f, rows, dtype, many) for f, rows in enumerate(inputs.cliques)
+    ]
     of_nodes: DenseMap | RowsMap | LookupMap | ScaleMap | SharedRows = node_map
     if pattern.n_sharing and not isinstance(node_map, ScaleMap):
         of_nodes = SharedRows(node_map, pattern.n_sharing)
@@ -143,14 +146,18 @@ def _clique_map(
     f: int,
     features: np.ndarray | sp.csr_array | InTurn | None,
     dtype: np.dtype,
+    many: bool,
 ) -> CliqueMap:
-    """The map of family f; None where features condition no cliques."""
+    """The map of family f, maybe for `many` passes; None where features condition no cliques."""
     family = pattern.families[f]
     if features is None or not family.n_features:
         return None
     if isinstance(features, InTurn):
         return TablesInTurn(features.n, pattern.tied_widths[f])
     to_columns: DenseMap | PairsMap
+    if many and sp.issparse(features) and family.size == 1:
+        # as few columns as nodes have
+        return RowsMap(csr(features, dtype), every_clique_pair(pattern, f), pattern.n_labels)
     if not sp.issparse(features) and family.features is None:
         to_columns = DenseMap(np.ascontiguousarray(features, dtype=dtype), pattern.tied_widths[f])
     else:
@@ -178,7 +185,7 @@ class LinearPotentials:
         Which weights exist.
     node_map : DenseMap, RowsMap, LookupMap, ScaleMap or SharedRows
         From features of nodes to labels.
-    clique_maps : sequence of DenseMap, PairsMap, TablesInTurn, TiedMap or None
+    clique_maps : sequence of DenseMap, PairsMap, RowsMap, TablesInTurn, TiedMap or None
         For each family from features of cliques to their columns; None without features: one table
         for all its cliques.
     kinds : Kinds, default=None
