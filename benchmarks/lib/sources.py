@@ -77,6 +77,11 @@ PAPERS = {
         "Latent-dynamic discriminative models for continuous gesture recognition",
         "CVPR 2007",
     ),
+    "sarawagi-2004": Paper(
+        "Sarawagi and Cohen",
+        "Semi-Markov conditional random fields for information extraction",
+        "NIPS 2004",
+    ),
     "sutton-2004": Paper(
         "Sutton and McCallum",
         "Collective segmentation and labeling of distant entities in information extraction",
