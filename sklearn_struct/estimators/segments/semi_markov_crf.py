@@ -124,7 +124,7 @@ class SemiMarkovCRF(
         The scheme of the tags that predictions have.
     coef_ : ndarray or csr_array of shape (n_labels, n_features)
         Weights of the features of tokens; sparse if X is.
-    length_coef_ : ndarray of shape (max_length_, n_labels)
+    length_coef_ : ndarray of shape (n_lengths, n_labels)
         Row m has the weights of segments of m + 1 tokens. The first row is 0.
     first_coef_ : ndarray or csr_array of shape (n_labels, n_end_features)
         Weights of the end features of first tokens.
@@ -245,7 +245,7 @@ class SemiMarkovCRF(
 
     @property
     def length_coef_(self) -> np.ndarray:
-        """Weights of lengths (max_length_, n_labels); row m is for segments of m + 1 tokens."""
+        """Weights of lengths (n_lengths, n_labels); row m is for segments of m + 1 tokens."""
         pattern = self._fitted("_pattern")
         table = np.zeros((self.max_length_, pattern.n_labels))
         columns = self._segments().columns
