@@ -463,7 +463,7 @@ def test_modules_named_by_strings_are_known():
 # How often these rooms use private names of others, at most. Files are made of all that is learned,
 # pictures and tables of what predictions know; `compat` counts weights for its log, and says that
 # CRFsuite ends at max_iterations.
-PRIVATE = {"persistence": 113, "inspection": 25, "compat": 2}
+PRIVATE = {"persistence": 120, "inspection": 25, "compat": 2}
 
 
 def test_rooms_leave_private_names_to_each_other():

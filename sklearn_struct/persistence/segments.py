@@ -45,15 +45,17 @@ def _read(model: Any, stored: dict[str, Any], where: str, arrays: Arrays) -> Fam
     n_weights = np.size(arrays.get(where + "w", ()))
     if len(longest) != K or longest.min(initial=1) < 1 or n_lengths > n_weights + 1:
         raise ModelFileError(f"{where}longest must have a number of tokens for each label")
-    model._longest = tuple(longest.tolist())
+    most = tuple(longest.tolist())
+    model._longest = most
     columns = checks.ascending(arrays, where + "edge_columns", stored["n_features"])
     width = n_columns(K, 2)
     seen = checks.ascending(arrays, where + "transitions", width)
     edge = checks.pairs(arrays, where + "edge", len(columns), width) if stored["edge"] else None
     moves = CliquePattern(2, len(columns), edge, seen)
-    families = [moves, *of_lengths(model._longest)]
-    model._end_columns = checks.ascending(arrays, where + "end_columns", stored["n_features"])
-    n_ends = len(model._end_columns)
+    families = [moves, *of_lengths(most)]
+    end_columns = checks.ascending(arrays, where + "end_columns", stored["n_features"])
+    model._end_columns = end_columns
+    n_ends = len(end_columns)
     if n_ends and n_lengths == 1:
         raise ModelFileError("segments of one token have no weights of their ends")
     for name in ENDS if n_ends else ():

@@ -16,10 +16,10 @@ from sklearn_struct.estimators.segments.segment_labels import Form
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.inference.segments.segmentations import Segmentations
 
-__all__ = ["SegmentPredictions"]
+__all__ = ["BaseSegmentPredictions"]
 
 
-class SegmentPredictions(BaseStructured):
+class BaseSegmentPredictions(BaseStructured):
     """Predictions from ``_longest``, the number of tokens that segments of each label have at most,
     ``_form``, that of y, and ``_end_columns``, the features of first and last tokens.
     """

@@ -34,7 +34,7 @@ from sklearn_struct.estimators.segments.observed_segments import (
     segment_inputs,
 )
 from sklearn_struct.estimators.segments.segment_labels import Form, Segments
-from sklearn_struct.estimators.segments.segment_predictions import SegmentPredictions
+from sklearn_struct.estimators.segments.segment_predictions import BaseSegmentPredictions
 from sklearn_struct.estimators.segments.segment_starts import of_segments
 from sklearn_struct.inference.segments.segmentations import Segmentations
 from sklearn_struct.losses.base import Loss
@@ -48,7 +48,7 @@ __all__ = ["SemiMarkovCRF"]
 
 @with_parameters
 class SemiMarkovCRF(
-    SegmentPredictions, BaseTrained, PenaltyParameters, IterationParameters, ThreadParameters
+    BaseSegmentPredictions, BaseTrained, PenaltyParameters, IterationParameters, ThreadParameters
 ):
     """Semi-Markov conditional random field: a CRF whose units are segments, such as names or fields
     of several tokens.
