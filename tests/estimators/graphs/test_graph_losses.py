@@ -14,10 +14,12 @@ from sklearn_struct import (
     GraphCRF,
     LinearChainCRF,
     PseudoLikelihoodCRF,
+    TypedNodes,
 )
 from sklearn_struct.containers.structures import Family, Potentials, Structure
 from sklearn_struct.estimators.graphs.graph_losses import LOSSES
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
+from sklearn_struct.solvers import frank_wolfe
 
 LABELS = np.array(["a", "b", "c"])
 # each with parameters that it needs here
@@ -428,3 +430,71 @@ def test_more_than_can_be_counted(parameter, loss):
     with pytest.raises(ValueError, match=rf"{parameter} must be at most 2,147,483,647, got 1000"):
         crf.fit(X[:2], y[:2])
     np.testing.assert_array_equal(crf.coef_, before)
+
+
+def _typed(rng, n_graphs=20):
+    """Two words below a text, each kind with labels of its own."""
+    types = ["word", "word", "text"]
+    X = [(TypedNodes(rng.normal(size=(3, 3)), types), [[0, 2], [1, 2]]) for _ in range(n_graphs)]
+    y = [
+        ["A" if row[0] > 0 else "N" for row in graph.features[:2]]
+        + ["p" if graph.features[2][1] > 0 else "n"]
+        for graph, _ in X
+    ]
+    return X, y
+
+
+def _two_rows(rng, n_sequences=20):
+    X = [rng.normal(size=(4, 3)) for _ in range(n_sequences)]
+    return X, [[(int(row[0] > 0), int(row[1] > 0)) for row in x] for x in X]
+
+
+@pytest.mark.parametrize("few", [0, frank_wolfe.FEW], ids=["in potentials", "in weights"])
+@pytest.mark.parametrize(
+    ("data", "crf"),
+    [
+        (_typed, GraphCRF()),
+        (_two_rows, FactorialCRF()),
+        (_two_rows, FactorialCRF(inference="exact")),
+        (_two_rows, FactorialCRF(reach=1)),
+    ],
+    ids=["types", "rows", "rows, exact", "rows, reach"],
+)
+def test_a_hinge_of_nodes_that_have_not_all_labels(data, crf, few, monkeypatch):
+    """The scores of labels that a node cannot have are -inf; two solvers find one minimum."""
+    monkeypatch.setattr(frank_wolfe, "FEW", few)
+    X, y = data(np.random.default_rng(0))
+    crf = clone(crf).set_params(loss="hinge", C=1.0, random_state=0, tol=1e-3, max_iter=200)
+    crf.fit(X, y)
+    value = crf.loss_curve_[-1]
+    assert crf.gap_certified_
+    assert 0 <= crf.gap_ <= 2e-3 * value
+    assert crf.score(X, y) > 0.9
+    other = clone(crf).set_params(solver="sgd").fit(X, y)
+    assert value - crf.gap_ <= other.loss_curve_[-1] * (1 + 1e-9)
+    assert value <= other.loss_curve_[-1] * (1 + 2e-3)
+
+
+@pytest.mark.parametrize("few", [0, frank_wolfe.FEW], ids=["in potentials", "in weights"])
+@pytest.mark.parametrize("states", ["hidden nodes", "states of typed labels"])
+def test_a_latent_hinge_of_nodes_that_have_not_all_labels(states, few, monkeypatch):
+    monkeypatch.setattr(frank_wolfe, "FEW", few)
+    X, y = _typed(np.random.default_rng(0))
+    crf = GraphCRF(loss="hinge", C=1.0, random_state=0, tol=1e-3, max_iter=50)
+    if states == "hidden nodes":
+        types = ["word", "word", "text", "hidden"]
+        X = [
+            (TypedNodes(np.vstack([g.features, np.zeros((1, 3))]), types), [*edges, [0, 3], [1, 3]])
+            for g, edges in X
+        ]
+        y = [[*labels, None] for labels in y]
+        crf.set_params(hidden={"hidden": 2})
+    else:
+        crf.set_params(n_states={("word", "A"): 2}, decoder="states")
+    crf.fit(X, y)
+    # at w = 0 each of three labels costs 1
+    assert crf.loss_curve_[-1] < 0.25 * 3 * len(X)
+    assert np.all(np.diff(crf.loss_curve_) <= 0)
+    truth = [labels[:3] for labels in y]
+    predicted = [labels[:3] for labels in crf.predict(X)]
+    assert np.mean(np.array(predicted) == np.array(truth)) > 0.9
