@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_struct import Cliques, GraphCRF, GridCRF, persistence
 from sklearn_struct.containers.grid_edges import contrasts, directions, edges
+from sklearn_struct.exceptions import InputTypeError
 
 SHAPES = [(2, 3), (3, 2), (1, 4), (1, 1), (3, 3)]
 
@@ -203,6 +204,21 @@ def test_probabilities(pairwise, apart, neighbours, scale):
         assert_allclose(crf.log_proba([given[i]], [y[i]]), expected, atol=1e-9)
 
 
+def test_a_direction_without_edges_in_fit():
+    """Images of one row have nothing below each other, but others that are predicted may."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(6, 1, 8, 1))
+    y = (X[..., 0] > 0).astype(int)
+    crf = GridCRF(pairwise="contrast", directions=True, tol=1e-8).fit(X, y)
+    shared = GridCRF(pairwise="contrast", tol=1e-8).fit(X, y)
+    assert crf.contrast_["down"] == crf.smoothness_["down"] == 0.0
+    assert crf.contrast_["right"] == pytest.approx(shared.contrast_, abs=1e-4)
+    assert crf.contrast_["right"] != 0.0
+    taller = rng.normal(size=(2, 3, 8, 1))
+    assert crf.predict(taller).shape == (2, 3, 8)
+    assert_array_equal(crf.predict(taller[:, :1]), shared.predict(taller[:, :1]))
+
+
 def test_contrast_of_the_channels_themselves():
     X, y = images(np.random.default_rng(4))
     crf = GridCRF(pairwise="contrast", tol=1e-6, inference="exact")
@@ -282,6 +298,24 @@ def test_labels_of_channels():
         GridCRF(unary="scores", labels=[0, 1]).fit(X, y)
     with pytest.raises(ValueError, match="need unary='scores'"):
         GridCRF(labels=[0, 1, 2]).fit(X, y)
+
+
+def test_labels_that_may_count_from_1():
+    rng = np.random.default_rng(4)
+    y = rng.integers(1, 3, size=(6, 4, 4))
+    X = rng.normal(size=(6, 4, 4, 3)) + 3.0 * np.eye(3)[y - 1]
+    with pytest.warns(UserWarning, match=r"label 1 but not 0.*labels=range\(1, 4\)"):
+        GridCRF(unary="scores").fit(X, y)
+    crf = GridCRF(unary="scores", labels=range(1, 4)).fit(X, y)
+    assert crf.classes_.tolist() == [1, 2, 3]
+    assert crf.scale_ > 0
+    assert crf.score(X, y) > 0.9
+
+
+def test_a_string_is_no_integer_to_ignore():
+    X, _ = images(np.random.default_rng(5))
+    with pytest.raises(InputTypeError, match="ignore_label='255' is a string, but y has integers"):
+        GridCRF(ignore_label="255").fit(X, [np.ones(part.shape[:2], int) for part in X])
 
 
 def test_scores_of_rows():
