@@ -244,7 +244,16 @@ class BaseGraphCRF(
                 InferenceWarning,
             )
             return
+        wanted = self.tol * self.loss_curve_[-1]
+        had_ended = self.gap_ <= wanted
         self.gap_ += (bound - value) * objective.total_weight
+        if had_ended and self.gap_ > wanted:
+            warn(
+                f"gap_ is {self.gap_ / self.loss_curve_[-1]:.1%} of the objective, more than "
+                f"tol={self.tol}: there may be better rivals than those that were found; "
+                "inference='exact' finds the best ones",
+                InferenceWarning,
+            )
 
     def _look_back(self, objective: LinearObjective) -> None:
         if "gap_" in self.__dict__:

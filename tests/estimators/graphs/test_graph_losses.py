@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise, product
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn_struct import (
 )
 from sklearn_struct.containers.structures import Family, Potentials, Structure
 from sklearn_struct.estimators.graphs.graph_losses import LOSSES
+from sklearn_struct.exceptions import InferenceWarning
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
 from sklearn_struct.solvers import frank_wolfe
 
@@ -498,3 +500,23 @@ def test_a_latent_hinge_of_nodes_that_have_not_all_labels(states, few, monkeypat
     truth = [labels[:3] for labels in y]
     predicted = [labels[:3] for labels in crf.predict(X)]
     assert np.mean(np.array(predicted) == np.array(truth)) > 0.9
+
+
+def test_a_bound_that_is_far_away_warns():
+    """On full graphs of labels at random the relaxation's bound is far above the best rivals."""
+    rng = np.random.default_rng(0)
+    edges = [[a, b] for a in range(8) for b in range(a)]
+    X = [(rng.normal(size=(8, 2)), edges, rng.normal(size=(28, 2))) for _ in range(6)]
+    y = [rng.integers(2, size=8).tolist() for _ in X]
+    crf = GraphCRF(loss="hinge", C=1.0, tol=0.01, max_iter=200, random_state=0, inference="bp")
+    with pytest.warns(InferenceWarning, match="gap_ is .*% of the objective, more than tol=0.01"):
+        crf.fit(X, y)
+    assert crf.gap_certified_
+    value = crf.loss_curve_[-1]
+    assert 0.01 * value < crf.gap_ < value
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = clone(crf).set_params(inference="exact").fit(X, y)
+    assert exact.gap_ <= 0.01 * exact.loss_curve_[-1]
+    # the bound is one also of the exact objective
+    assert value - crf.gap_ <= exact.loss_curve_[-1]
