@@ -127,7 +127,11 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"n_states": 2, "n_grammars": 2, "random_state": 0},
     ],
     FeatureTemplates: [{"templates": ["%x[0,0]", "b:%x[-1,0]/%x[0,0]"]}],
-    FactorialCRF: [{}, {"loss": "piecewise", "inference": "trw", "reach": 2}],
+    FactorialCRF: [
+        {},
+        {"loss": "piecewise", "inference": "trw", "reach": 2},
+        {"loss": "hinge", "random_state": 0},
+    ],
     GraphCRF: [
         {},
         {"inference": "bp", "symmetric": True, "loss": "composite", "block_size": 2},
@@ -163,6 +167,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"random_state": 0},
         {"random_state": 0, "n_init": 2, "solver": "em", "state_transitions": "left-to-right"},
         {"random_state": 0, "n_states": 1, "decoder": "viterbi", "dtype": "float32"},
+        {"random_state": 0, "loss": "hinge", "decoder": "viterbi"},
     ],
     LinearChainCRF: [
         {},
