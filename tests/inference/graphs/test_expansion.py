@@ -72,12 +72,11 @@ def test_no_other_move_is_better(shared, seed):
         assert SCORES.scores(potentials, structure, other)[0] <= best + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(6))
 def test_rounds_go_on_until_no_move_is_better(seed):
     """Of a small grid; what moves have led to, they leave as it is."""
-    rng = np.random.default_rng(seed)
-    potentials, structure = potts(rng, (6, 6), 5, shared=True, strength=2.0)
-    labels = moved(potentials, structure, rng.integers(0, 5, 36).astype(np.int32))
+    potentials, structure = potts(np.random.default_rng(seed), (6, 6), 4, shared=True)
+    labels = moved(potentials, structure, np.zeros(36, np.int32))
     again = moved(potentials, structure, labels)
     assert SCORES.scores(potentials, structure, again) == pytest.approx(
         SCORES.scores(potentials, structure, labels), abs=1e-9
