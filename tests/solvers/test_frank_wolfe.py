@@ -103,7 +103,8 @@ class Distances:
     """
 
     size = 2
-    expand = compress = staticmethod(np.copy)
+    expand = staticmethod(np.copy)
+    compress = staticmethod(np.copy)
     new_planes = Planes
 
     def __init__(self, points):
