@@ -159,7 +159,7 @@ def simple() -> list[tuple[object, object]]:
     of_states = GraphCRF(
         n_states={"NOUN": 2}, shared_states={("DET", "VERB"): 1}, symmetric=True, **QUICK
     )
-    chain_of_rows = LinearChainCRF(max_iter=2, tol=9.0)
+    chain_of_rows = LinearChainCRF(tol=0.1)
     return [
         (edges.fit(DICTS, TAGS), DICTS),
         (crf.fit(NUMBERS, CODES), NUMBERS),
@@ -168,14 +168,14 @@ def simple() -> list[tuple[object, object]]:
             vectorizer.transform(WORDS),
         ),
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
-        (GraphCRF(max_iter=2, tol=9.0, inference="bp").fit(GRAPHS, TAGS), GRAPHS),
-        (GraphCRF(max_iter=2, tol=9.0, hidden={"h": 2}).fit(TYPED, TYPED_TAGS), TYPED),
+        (GraphCRF(tol=0.1, inference="bp").fit(GRAPHS, TAGS), GRAPHS),
+        (GraphCRF(tol=0.1, hidden={"h": 2}).fit(TYPED, TYPED_TAGS), TYPED),
         (of_states.fit(GRAPHS, TAGS), GRAPHS),
         (GraphCRF(loss="hinge", random_state=0, tol=9.0).fit(GRAPHS, TAGS), GRAPHS),
-        (SkipChainCRF(max_iter=2, tol=9.0).fit(WORDS, TAGS), WORDS),
+        (SkipChainCRF(tol=0.1).fit(WORDS, TAGS), WORDS),
         (GridCRF(pairwise="contrast", directions=True, **QUICK).fit(IMAGES, LABELS), IMAGES),
         (GridCRF(unary="scores", pairwise="symmetric", **QUICK).fit(IMAGES, LABELS), IMAGES),
-        (FactorialCRF(max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
+        (FactorialCRF(tol=0.1).fit(WORDS, TWO_TAGS), WORDS),
         (
             LatentChainCRF(
                 n_states={"NOUN": 2},
@@ -183,7 +183,7 @@ def simple() -> list[tuple[object, object]]:
                 state_transitions="left-to-right",
                 random_state=0,
                 max_iter=2,
-                tol=9.0,
+                tol=0.1,
             ).fit(DICTS, TAGS),
             DICTS,
         ),
@@ -194,14 +194,14 @@ def simple() -> list[tuple[object, object]]:
                 state_transitions="left-to-right",
                 random_state=0,
                 max_iter=2,
-                tol=9.0,
+                tol=0.1,
             ).fit(DICTS, ["A", "B", "A"][: len(DICTS)]),
             DICTS,
         ),
-        (FactorialCRF(reach=1, max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
-        (MultiLabelCRF(max_iter=2, tol=9.0).fit(SIX_ROWS, LABEL_ROWS), SIX_ROWS),
+        (FactorialCRF(reach=1, tol=0.1).fit(WORDS, TWO_TAGS), WORDS),
+        (MultiLabelCRF(tol=0.1).fit(SIX_ROWS, LABEL_ROWS), SIX_ROWS),
         (
-            MultiLabelCRF(edges=[[0, 2]], estimator=chain_of_rows, cv=2, max_iter=2, tol=9.0).fit(
+            MultiLabelCRF(edges=[[0, 2]], estimator=chain_of_rows, cv=2, tol=0.1).fit(
                 SIX_ROWS, LABEL_ROWS
             ),
             SIX_ROWS,
@@ -217,14 +217,14 @@ def simple() -> list[tuple[object, object]]:
         (MEstimatedCRF(distant_pairs=[("%x[0,0]", "%x[0,1]")]).fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),
         (
-            GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, max_iter=2, tol=9.0).fit(
+            GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, tol=0.1).fit(
                 DICTS, [None, *TAGS[1:]]
             ),
             DICTS,
         ),
         (
             PrototypeMRF(
-                {"word:the": "DET", 1: {"DET", "NOUN"}}, boundary="DET", max_iter=2, tol=9.0
+                {"word:the": "DET", 1: {"DET", "NOUN"}}, boundary="DET", tol=0.1
             ).fit(DICTS, [None, *TAGS[1:]]),
             DICTS,
         ),

@@ -180,6 +180,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {},
         {"edges": "tree", "estimator": LinearChainCRF(**QUICK), "cv": 2, "decoder": "marginal"},
         {"edges": [[0, 1]], "loss": "pseudo", "dtype": "float32"},
+        {"loss": "hinge", "random_state": 0},
     ],
     MEstimatedCRF: [{}, {"base": "locally-uniform"}, {"distant_pairs": [("%x[0,0]", "%x[0,0]")]}],
     PrototypeFeatures: [{"prototypes": ["dog", "the"]}],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise, product
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from sklearn_struct import (
+    Cliques,
     FactorialCRF,
     GraphArray,
     GraphCRF,
@@ -475,6 +476,40 @@ def test_a_hinge_of_nodes_that_have_not_all_labels(data, crf, few, monkeypatch):
     other = clone(crf).set_params(solver="sgd").fit(X, y)
     assert value - crf.gap_ <= other.loss_curve_[-1] * (1 + 1e-9)
     assert value <= other.loss_curve_[-1] * (1 + 2e-3)
+
+
+def test_rivals_that_are_not_found_for_sure_add_to_the_gap():
+    """Where all nodes are neighbours the bound of messages is above the best rival. With all
+    weights doubled and half the C, the objective / C and the gap are twice as much.
+    """
+    rng = np.random.default_rng(0)
+    X = [(rng.normal(size=(5, 2)), list(combinations(range(5), 2))) for _ in range(6)]
+    y = [rng.integers(0, 2, 5).tolist() for _ in X]
+    crf = GraphCRF(loss="hinge", symmetric=True, C=1.0, random_state=0, tol=1e-2, max_iter=50)
+    exact = clone(crf).set_params(inference="exact").fit(X, y)
+    crf.set_params(inference="bp").fit(X, y)
+    assert crf.gap_certified_
+    assert crf.loss_curve_[-1] - crf.gap_ <= exact.loss_curve_[-1] * (1 + 1e-9)
+    assert crf.gap_ > 1.5 * exact.gap_
+    twice = clone(crf).set_params(C=0.5).fit(X, y, sample_weight=np.full(6, 2.0))
+    assert twice.loss_curve_[-1] == pytest.approx(2 * crf.loss_curve_[-1])
+    assert twice.gap_ == pytest.approx(2 * crf.gap_)
+
+
+def test_without_a_bound_for_rivals_the_gap_is_unknown():
+    """Messages have none where cliques have three nodes."""
+    rng = np.random.default_rng(0)
+    cliques = [Cliques("triple", [[0, 1, 2], [1, 2, 3], [0, 2, 3]])]
+    X = [(rng.normal(size=(4, 2)), cliques) for _ in range(4)]
+    y = [rng.integers(0, 2, 4).tolist() for _ in X]
+    crf = GraphCRF(loss="hinge", inference="bp", random_state=0, tol=1e-1, max_iter=50)
+    with pytest.warns(InferenceWarning, match="gap_ is unknown"):
+        crf.fit(X, y)
+    assert crf.gap_certified_ is False
+    assert np.isnan(crf.gap_)
+    crf.set_params(inference="exact").fit(X, y)
+    assert crf.gap_certified_ is True
+    assert 0 <= crf.gap_ <= 0.1 * crf.loss_curve_[-1]
 
 
 @pytest.mark.parametrize("few", [0, frank_wolfe.FEW], ids=["in potentials", "in weights"])
