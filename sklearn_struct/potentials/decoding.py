@@ -9,7 +9,7 @@ from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.containers.typing import Seed
 from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.potentials.forms import Ragged, Scores
-from sklearn_struct.potentials.given_scores import CHAIN, check_allowed, read
+from sklearn_struct.potentials.given_scores import CHAIN, read
 
 __all__ = ["nbest", "sample", "viterbi"]
 
@@ -91,9 +91,9 @@ def viterbi(
     def work(potentials: Potentials, block: Block) -> None:
         of_block = score[block.examples]
         CHAIN.argmax(potentials, block.structure, labels[block.tokens], of_block)
-        check_allowed(of_block, potentials, block)
 
     given.each_block(work, n_jobs)
+    given.check_allowed(score)
     return given.form.of_tokens(labels, NO_LABEL), score
 
 
@@ -163,11 +163,11 @@ def nbest(
         codes = np.full((n, len(potentials.node)), NO_LABEL, np.int32)
         ranked = np.empty((n, block.structure.n_examples))
         CHAIN.nbest(potentials, block.structure, codes, ranked)
-        check_allowed(ranked[0], potentials, block)
         labels[block.tokens] = codes.T
         score[block.examples] = ranked.T
 
     given.each_block(work, n_jobs)
+    given.check_allowed(score[:, 0])
     return given.form.of_tokens(labels, NO_LABEL), score
 
 
@@ -245,10 +245,9 @@ def sample(
 
     def work(potentials: Potentials, block: Block) -> None:
         for r in range(n_samples):
-            of_block = score[r, block.examples]
-            draw = uniform[r, block.tokens], labels[r, block.tokens], of_block
+            draw = uniform[r, block.tokens], labels[r, block.tokens], score[r, block.examples]
             CHAIN.sample(potentials, block.structure, *draw)
-            check_allowed(of_block, potentials, block)
 
     given.each_block(work, n_jobs)
+    given.check_allowed(score[0])
     return given.form.of_tokens(labels.T, NO_LABEL), score.T

@@ -24,6 +24,7 @@ WANTED = (
     "unary must be an array (n_tokens, n_labels) with lengths, a padded array (n_sequences, "
     "longest, n_labels), a list with an array for each sequence, or a SequenceArray"
 )
+MOST = 1 << 40  # tokens of a sequence
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,11 @@ def read_form(unary: Scores, lengths: ArrayLike | None) -> tuple[np.ndarray, For
         return _read_padded(scores, lengths)
     if scores.ndim != 2:
         raise InputTypeError(f"{WANTED}; got an array of {scores.ndim} dimensions")
-    sizes: ArrayLike = [len(scores)] if lengths is None else lengths
-    offsets = SequenceArray.from_flat(scores, sizes).offsets
+    offsets = _offsets([len(scores)] if lengths is None else lengths)
+    if offsets[-1] != len(scores):
+        raise LengthMismatchError(
+            f"lengths sum to {offsets[-1]}, but unary has {len(scores)} tokens"
+        )
     return scores, Form(offsets, _steps(offsets))
 
 
@@ -185,29 +189,39 @@ def _read_list(unary: Scores) -> tuple[np.ndarray, Form]:
                 f"unary[{i}] has scores of {part.shape[1]} labels, but others have scores of "
                 f"{filled[0].shape[1]}"
             )
-    offsets = np.zeros(len(parts) + 1, np.int64)
-    np.cumsum([len(part) for part in parts], out=offsets[1:])
+    offsets = _offsets([len(part) for part in parts])
     return _joined(filled, "unary"), Listed(offsets, _steps(offsets))
 
 
 def _read_padded(scores: np.ndarray, lengths: ArrayLike | None) -> tuple[np.ndarray, Form]:
     n, longest, K = scores.shape
-    sizes = np.full(n, longest) if lengths is None else np.asarray(lengths)
-    if sizes.shape != (n,) or (n and sizes.dtype.kind not in "iu"):
+    offsets = _offsets(np.full(n, longest) if lengths is None else lengths)
+    sizes = np.diff(offsets)
+    if len(sizes) != n:
+        raise LengthMismatchError(f"lengths has {len(sizes)} numbers, but unary has {n} sequences")
+    if np.any(sizes > longest):
+        i = int(np.argmax(sizes > longest))
         raise LengthMismatchError(
-            f"lengths must have a whole number for each of the {n} sequences of unary"
+            f"lengths[{i}] is {sizes[i]}, but unary has room for {longest} tokens"
         )
-    wrong = np.flatnonzero((sizes < 0) | (sizes > longest))
-    if len(wrong):
-        i = wrong[0]
-        raise LengthMismatchError(
-            f"lengths[{i}] is {sizes[i]}, but unary has room for 0 to {longest} tokens"
-        )
-    offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
     form = Padded(offsets, _steps(offsets), longest)
     if offsets[-1] == n * longest:
         return scores.reshape(-1, K), form
     return scores[_places(offsets, longest)], form
+
+
+def _offsets(lengths: ArrayLike) -> np.ndarray:
+    """Bounds of the tokens of each sequence."""
+    sizes = np.asarray(lengths)
+    if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu"):
+        raise InputTypeError("lengths must be a list of whole numbers, one for each sequence")
+    # the largest are looked at, too, as sums of these might overflow
+    if sizes.size and not (sizes.min() >= 0 and sizes.max() <= MOST):
+        i = int(np.argmin((sizes >= 0) & (sizes <= MOST)))
+        raise ValueError(f"lengths[{i}] cannot be {sizes[i]}")
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
 
 
 def _steps(offsets: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import dead_ends
 from sklearn_struct.potentials.forms import Form, Scores, as_numbers, read_form
 
-__all__ = ["CHAIN", "Given", "check_allowed", "check_finite", "read"]
+__all__ = ["CHAIN", "Given", "read"]
 
 Result = TypeVar("Result")
 Work: TypeAlias = Callable[[Potentials, Block], Result]
@@ -36,6 +36,7 @@ Work: TypeAlias = Callable[[Potentials, Block], Result]
 CHAIN = Chain()
 # so many scores can be added up: Viterbi adds those of eight tokens and pairs, and of both ends
 TERMS = 64
+NUMBERS = 60_000  # of a block, which stay in the processor's cache
 
 
 class Given(NamedTuple):
@@ -61,13 +62,51 @@ class Given(NamedTuple):
 
     def each_block(self, work: Work[Result], n_jobs: int | None) -> list[Result]:
         """Call ``work(potentials, block)`` for every block of sequences, on `n_jobs` threads."""
-        cuts = CHAIN.blocks(self.structure, self.n_labels, n_blocks=8)
+        # of few labels more tokens: a call costs as much as hundreds of these
+        n_tokens = max(3000, NUMBERS // self.n_labels)
+        cuts = CHAIN.blocks(self.structure, self.n_labels, n_tokens, n_blocks=4)
 
         def run(b: int) -> Result:
             return work(self._potentials(cuts[b]), cuts[b])
 
+        if len(cuts) == 1:
+            # short sequences do not wait for a pool, which takes as long as hundreds of tokens
+            return [run(0)]
         with Pool(n_jobs) as pool:
             return pool.map(run, len(cuts))
+
+    def check_allowed(self, score: np.ndarray) -> None:
+        """Raise ForbiddenLabelError for the first sequence that has no labelling: its score, or log
+        Z, is -inf.
+        """
+        self.check_finite(score)
+        if np.any(score == -np.inf):
+            i = int(np.argmax(score == -np.inf))
+            raise ForbiddenLabelError(
+                f"sequence {i}, token {self._dead_ends()[i]}: scores of -inf allow no label here, "
+                "whatever stands before it"
+            )
+
+    def check_finite(self, score: np.ndarray) -> None:
+        """Raise NonFiniteError for the first sequence whose scores add up to infinity; not for -inf
+        where no labelling is allowed.
+        """
+        is_finite = np.isfinite(score)
+        if np.all(is_finite):
+            return
+        is_forbidden = (score == -np.inf) & (self._dead_ends() >= 0)
+        wrong = np.flatnonzero(~is_finite & ~is_forbidden)
+        if len(wrong):
+            raise NonFiniteError(
+                f"sequence {wrong[0]}: its scores, summed over all tokens, are beyond float64: "
+                "scale them"
+            )
+
+    def _dead_ends(self) -> np.ndarray:
+        """Of each sequence the first token that no labelling reaches, -1 for none."""
+        return np.concatenate(
+            self.each_block(lambda potentials, block: dead_ends(potentials, block.structure), None)
+        )
 
     def _potentials(self, block: Block) -> Potentials:
         """The scores of a block; they are checked while they are in the processor's cache."""
@@ -134,33 +173,6 @@ def read(
         structure,
         form,
     )
-
-
-def check_allowed(score: np.ndarray, potentials: Potentials, block: Block) -> None:
-    """Raise ForbiddenLabelError for the first sequence that has no labelling: `score` is -inf."""
-    check_finite(score, potentials, block)
-    if not np.all(score > -np.inf):
-        i = int(np.argmin(score > -np.inf))
-        t = dead_ends(potentials, block.structure)[i]
-        raise ForbiddenLabelError(
-            f"sequence {block.examples.start + i}, token {t}: scores of -inf allow no label here, "
-            "whatever stands before it"
-        )
-
-
-def check_finite(score: np.ndarray, potentials: Potentials, block: Block) -> None:
-    """Raise NonFiniteError for the first sequence whose scores add up to infinity; not for -inf
-    where no labelling is allowed.
-    """
-    if np.all(np.isfinite(score)):
-        return
-    is_forbidden = (score == -np.inf) & (dead_ends(potentials, block.structure) >= 0)
-    wrong = np.flatnonzero(~np.isfinite(score) & ~is_forbidden)
-    if len(wrong):
-        raise NonFiniteError(
-            f"sequence {block.examples.start + wrong[0]}: its scores, summed over all tokens, are "
-            "beyond float64: scale them"
-        )
 
 
 def _check_n_jobs(n_jobs: object) -> None:

@@ -12,13 +12,7 @@ from sklearn_struct.containers.structures import Block, Potentials, ends
 from sklearn_struct.encoding.parameter_checks import check_flag
 from sklearn_struct.exceptions import LengthMismatchError, NonFiniteError
 from sklearn_struct.potentials.forms import Ragged, Scores, as_numbers
-from sklearn_struct.potentials.given_scores import (
-    CHAIN,
-    Given,
-    check_allowed,
-    check_finite,
-    read,
-)
+from sklearn_struct.potentials.given_scores import CHAIN, Given, read
 
 __all__ = ["Gradient", "log_partition", "marginals"]
 
@@ -133,9 +127,9 @@ def marginals(
         out = Potentials(of_tokens[block.tokens], (pairs,))
         ones = np.ones(block.structure.n_examples)
         CHAIN.marginals(potentials, block.structure, ones, out, log_Z[block.examples])
-        check_allowed(log_Z[block.examples], potentials, block)
 
     given.each_block(work, n_jobs)
+    given.check_allowed(log_Z)
     proba = given.form.of_tokens(of_tokens)
     return (
         (proba, given.form.of_steps(_square(of_steps, given.n_labels))) if return_pairs else proba
@@ -215,9 +209,9 @@ def log_partition(
 
     def work(potentials: Potentials, block: Block) -> None:
         log_Z[block.examples] = CHAIN.log_partition(potentials, block.structure)
-        check_finite(log_Z[block.examples], potentials, block)
 
     given.each_block(work, n_jobs)
+    given.check_finite(log_Z)
     return log_Z
 
 
@@ -233,10 +227,10 @@ def _gradient(given: Given, weight: np.ndarray, log_Z: np.ndarray, n_jobs: int |
         CHAIN.marginals(potentials, block.structure, w, out, log_Z[block.examples])
         if not np.all(w):  # inference skips these sequences
             log_Z[block.examples] = CHAIN.log_partition(potentials, block.structure)
-        check_finite(log_Z[block.examples], potentials, block)
         return pairs
 
     tables = given.each_block(work, n_jobs)
+    given.check_finite(log_Z)
     first, last = ends(given.structure)
     form = given.form
     if given.is_shared:

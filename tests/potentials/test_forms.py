@@ -83,7 +83,14 @@ WRONG = {
     "complex": ((np.zeros((3, 2), complex), TABLE), InputTypeError, "an array of complex128"),
     "ragged rows": (([[[0.0], [0.0, 1.0]]], TABLE), InputTypeError, r"unary\[0\] has rows of diff"),
     "no label": ((np.zeros((3, 0)), TABLE), ValueError, "scores of no label"),
-    "sum of lengths": ((ROWS, TABLE, [2, 2]), ValueError, "lengths sum to 4, but there are 3"),
+    "sum of lengths": (
+        (ROWS, TABLE, [2, 2]),
+        ValueError,
+        "lengths sum to 4, but unary has 3 tokens",
+    ),
+    "lengths of numbers": ((ROWS, TABLE, [1.5, 1.5]), InputTypeError, "list of whole numbers"),
+    "a length below 0": ((ROWS, TABLE, [4, -1]), ValueError, r"lengths\[1\] cannot be -1"),
+    "a huge length": ((ROWS, TABLE, [3, 2**62]), ValueError, r"lengths\[1\] cannot be 46"),
     "lengths twice": (([ROWS], TABLE, [3]), ValueError, "None where unary is a list of sequences"),
     "lengths of packed": (
         (SequenceArray(np.array(ROWS), [0, 3]), TABLE, [3]),
@@ -99,12 +106,12 @@ WRONG = {
     "too long": (
         (np.zeros((2, 3, 2)), TABLE, [3, 4]),
         LengthMismatchError,
-        r"lengths\[1\] is 4, but unary has room for 0 to 3 tokens",
+        r"lengths\[1\] is 4, but unary has room for 3 tokens",
     ),
     "lengths of padded": (
         (np.zeros((2, 3, 2)), TABLE, [3]),
         LengthMismatchError,
-        "a whole number for each of the 2 sequences",
+        "lengths has 1 numbers, but unary has 2 sequences",
     ),
     "table": (
         (ROWS, np.eye(3)),

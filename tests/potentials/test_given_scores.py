@@ -90,7 +90,7 @@ def test_flags_and_counts_are_looked_at():
     for n_jobs in ("2", 1.5, True):
         with pytest.raises(InputTypeError, match="n_jobs must be None or a whole number"):
             potentials.viterbi(*scores, n_jobs=n_jobs)
-    with pytest.raises(ValueError, match="n_jobs == 0"):
+    with pytest.raises(ValueError, match="n_jobs cannot be 0"):
         potentials.viterbi(*scores, n_jobs=0)
     with pytest.raises(ValueError, match="n must be at least 1"):
         potentials.nbest(*scores, n=0)
