@@ -60,11 +60,15 @@ class Given(NamedTuple):
         K: int = self.unary.shape[1]
         return K
 
-    def each_block(self, work: Work[Result], n_jobs: int | None) -> list[Result]:
-        """Call ``work(potentials, block)`` for every block of sequences, on `n_jobs` threads."""
+    def blocks(self) -> list[Block]:
+        """The blocks of sequences that functions work on."""
         # of few labels more tokens: a call costs as much as hundreds of these
         n_tokens = max(3000, NUMBERS // self.n_labels)
-        cuts = CHAIN.blocks(self.structure, self.n_labels, n_tokens, n_blocks=4)
+        return CHAIN.blocks(self.structure, self.n_labels, n_tokens, n_blocks=4)
+
+    def each_block(self, work: Work[Result], n_jobs: int | None) -> list[Result]:
+        """Call ``work(potentials, block)`` for every block of sequences, on `n_jobs` threads."""
+        cuts = self.blocks()
 
         def run(b: int) -> Result:
             return work(self._potentials(cuts[b]), cuts[b])
@@ -178,6 +182,8 @@ def read(
 def _check_n_jobs(n_jobs: object) -> None:
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool)):
         raise InputTypeError(f"n_jobs must be None or a whole number, got {type(n_jobs).__name__}")
+    if n_jobs == 0:
+        raise ValueError("n_jobs cannot be 0: use None, or a number of threads")
 
 
 def _is_table(pairwise: Scores) -> bool:
