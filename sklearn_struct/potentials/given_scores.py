@@ -71,7 +71,9 @@ class Given(NamedTuple):
         cuts = self.blocks()
 
         def run(b: int) -> Result:
-            return work(self._potentials(cuts[b]), cuts[b])
+            # what comes of it is looked at
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                return work(self._potentials(cuts[b]), cuts[b])
 
         if len(cuts) == 1:
             # short sequences do not wait for a pool, which takes as long as hundreds of tokens
@@ -234,8 +236,7 @@ def _for_kernels(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def _are_usual(scores: np.ndarray) -> bool:
     """Whether no score is NaN, infinite or very large: one pass, which is cheap."""
     flat = scores.reshape(-1)
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.dot(flat, flat) < np.inf)
+    return bool(np.dot(flat, flat) < np.inf)
 
 
 def _look_up(scores: np.ndarray, naming: Callable[[int, int], str]) -> None:

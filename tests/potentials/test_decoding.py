@@ -11,6 +11,7 @@ from sklearn_struct import potentials
 from sklearn_struct.exceptions import ForbiddenLabelError
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("name", CASES)
 def test_viterbi_is_the_best_of_all_labellings(name):
     given = case(name)
@@ -22,6 +23,7 @@ def test_viterbi_is_the_best_of_all_labellings(name):
         assert float(twin.scores[twin.y.index(y)]) == pytest.approx(scores[i], rel=1e-5)
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("name", CASES)
 def test_nbest_has_the_best_labellings_in_their_order(name):
     given = case(name)
@@ -36,6 +38,7 @@ def test_nbest_has_the_best_labellings_in_their_order(name):
             assert float(twin.scores[twin.y.index(tuple(y))]) == pytest.approx(score, rel=1e-5)
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("name", CASES)
 def test_samples_are_those_of_their_random_numbers(name):
     given = case(name)
@@ -67,6 +70,7 @@ def test_labels_have_the_form_of_the_scores(function, name, form):
         assert np.all(row[n:] == -1)
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("function", ["viterbi", "nbest", "sample", "marginals"])
 @pytest.mark.parametrize("name", NO_LABELLING)
 def test_a_sequence_without_a_labelling_is_named(name, function):

@@ -12,6 +12,7 @@ from sklearn_struct.exceptions import LengthMismatchError, NonFiniteError
 TOLERANCE = {"rtol": 1e-5, "atol": 1e-6}
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("name", CASES)
 def test_marginals_are_sums_over_all_labellings(name):
     given = case(name)
@@ -25,6 +26,7 @@ def test_marginals_are_sums_over_all_labellings(name):
         np.testing.assert_allclose(pairs[given.steps(i)], expected, **TOLERANCE)
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("name", CASES)
 def test_log_partition_is_that_of_all_labellings(name):
     given = case(name)
@@ -35,6 +37,7 @@ def test_log_partition_is_that_of_all_labellings(name):
     np.testing.assert_allclose(same, log_Z, rtol=1e-12)
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("name", ["shared", "tables", "ends"])
 @pytest.mark.parametrize("argument", ["unary", "pairwise", "start", "stop"])
 def test_gradients_are_those_of_differences(argument, name):
@@ -93,6 +96,7 @@ def test_results_have_the_form_of_the_scores(name, form):
     assert [one.shape for one in of_gradient] == shapes
 
 
+@pytest.mark.twins
 @pytest.mark.parametrize("name", NO_LABELLING)
 def test_log_Z_of_no_labelling_is_minus_infinity(name):
     """The gradient is that of the others."""
