@@ -36,7 +36,7 @@ Work: TypeAlias = Callable[[Potentials, Block], Result]
 CHAIN = Chain()
 # so many scores can be added up: Viterbi adds those of eight tokens and pairs, and of both ends
 TERMS = 64
-NUMBERS = 60_000  # of a block, which stay in the processor's cache
+NUMBERS = 100_000  # of a block, which stay in the processor's cache
 
 
 class Given(NamedTuple):
