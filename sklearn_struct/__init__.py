@@ -85,6 +85,7 @@ __all__ = [
     "metrics",
     "model_selection",
     "persistence",
+    "potentials",
 ]
 
 __version__ = "0.1.0"
@@ -123,6 +124,7 @@ _MODULES = {
     "labeled_features",
     "model_selection",
     "persistence",
+    "potentials",
 }
 
 
