@@ -487,12 +487,12 @@ def test_rivals_that_are_not_found_for_sure_add_to_the_gap():
     y = [rng.integers(0, 2, 5).tolist() for _ in X]
     crf = GraphCRF(loss="hinge", symmetric=True, C=1.0, random_state=0, tol=1e-2, max_iter=50)
     exact = clone(crf).set_params(inference="exact").fit(X, y)
-    with pytest.warns(InferenceWarning, match="more than tol=0.01"):
+    with pytest.warns(InferenceWarning, match="more than the .* that tol asks for"):
         crf.set_params(inference="bp").fit(X, y)
     assert crf.gap_certified_
     assert crf.loss_curve_[-1] - crf.gap_ <= exact.loss_curve_[-1] * (1 + 1e-9)
     assert crf.gap_ > 1.5 * exact.gap_
-    with pytest.warns(InferenceWarning, match="more than tol=0.01"):
+    with pytest.warns(InferenceWarning, match="more than the .* that tol asks for"):
         twice = clone(crf).set_params(C=0.5).fit(X, y, sample_weight=np.full(6, 2.0))
     assert twice.loss_curve_[-1] == pytest.approx(2 * crf.loss_curve_[-1])
     assert twice.gap_ == pytest.approx(2 * crf.gap_)
@@ -546,7 +546,7 @@ def test_a_bound_that_is_far_away_warns():
     X = [(rng.normal(size=(8, 2)), edges, rng.normal(size=(28, 2))) for _ in range(6)]
     y = [rng.integers(2, size=8).tolist() for _ in X]
     crf = GraphCRF(loss="hinge", C=1.0, tol=0.01, max_iter=200, random_state=0, inference="bp")
-    with pytest.warns(InferenceWarning, match="gap_ is .*% of the objective, more than tol=0.01"):
+    with pytest.warns(InferenceWarning, match="gap_ is .*, more than the .* that tol asks for"):
         crf.fit(X, y)
     assert crf.gap_certified_
     value = crf.loss_curve_[-1]
