@@ -10,7 +10,10 @@ from numpy.typing import DTypeLike
 
 from sklearn_struct.containers.typing import Matrix
 
-__all__ = ["SparseAndDense", "number_of_dense", "stacked"]
+__all__ = ["SparseAndDense", "number_of_dense", "side_by_side", "stacked"]
+
+# share of numbers other than 0 from which on an array is quicker than sparse rows
+FULL = 0.25
 
 
 class SparseAndDense:
@@ -98,3 +101,24 @@ def stacked(parts: list[Any]) -> Matrix | SparseAndDense:
         return sp.csr_array(sp.vstack([sp.csr_array(part) for part in rows], format="csr"))
     joined: np.ndarray = np.concatenate(rows)
     return joined
+
+
+def side_by_side(blocks: list[Matrix]) -> Matrix | SparseAndDense:
+    """Columns next to each other: dense ones are kept so if all are, or if those behind all sparse
+    ones are not mostly zeros.
+    """
+    are_sparse = [sp.issparse(block) for block in blocks]
+    if not any(are_sparse):
+        joined: np.ndarray = np.hstack(blocks)
+        return joined
+    last = len(blocks) - are_sparse[::-1].index(True)
+    behind = blocks[last:]
+    size = sum(block.size for block in behind)
+    filled = sum(np.count_nonzero(block) for block in behind) >= FULL * size > 0
+    real = all(block.dtype.kind == "f" for block in behind)
+    if not (filled and real):
+        return sp.csr_array(sp.hstack(blocks, format="csr"))
+    sparse = sp.csr_array(sp.hstack(blocks[:last], format="csr"))
+    dtype = np.result_type(sparse, *behind)
+    dense = np.hstack(behind).astype(dtype, copy=False)
+    return SparseAndDense(sparse.astype(dtype, copy=False), dense)
