@@ -85,7 +85,7 @@ def test_a_sequence_array_is_that_of_the_one_matrix():
     names = [f"f{j}" for j in range(7)]
     X = SequenceArray(rows, [0, 2, 2, 6, 9], names)
     plain = SequenceArray(sp.csr_array(both), [0, 2, 2, 6, 9], names)
-    assert X == plain
+    assert plain == X
     assert repr(X) == repr(plain)
     np.testing.assert_array_equal(X.tokens.toarray(), both)
     assert X.tokens is X.tokens

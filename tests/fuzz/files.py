@@ -75,6 +75,7 @@ ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
 SIX_ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5], [1.0, 0.0], [2.0, 2.0]])
 LABEL_ROWS = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
 DICTS = [[{"word": word, "length": len(word)} for word in sentence] for sentence in WORDS]
+EMBEDDINGS = [[{"word": w, "vector": [len(w) / 4, -0.5]} for w in sentence] for sentence in WORDS]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
 TWO_TAGS = [[(tag, tag == "N") for tag in tags] for tags in TAGS]
 TREES = [
@@ -290,6 +291,8 @@ def composed() -> list[tuple[object, object]]:
             (MEstimatedPCFG(pieces, pieces="trees", **QUICK).fit(WORDS, TREES), WORDS),
             (make_pipeline(union, chain).fit(WORDS, TAGS), WORDS),
             (union.fit(WORDS), WORDS),
+            (LinearChainCRF(**QUICK).fit(EMBEDDINGS, TAGS), EMBEDDINGS),
+            (SequenceVectorizer(separator="|").fit(EMBEDDINGS), EMBEDDINGS),
             (make_pipeline(scaled).fit(NUMBERS, TAGS), NUMBERS),
             (CRF(c1=0.1, max_iterations=3).fit(DICTS, TAGS), DICTS),
             (search.fit(DICTS, TAGS), DICTS),

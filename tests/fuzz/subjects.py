@@ -88,6 +88,10 @@ FORMS = {
         [[{"word": word, "size": len(word)} for word in sentence] for sentence in WORDS],
         TAGS,
     ),
+    "embeddings": (
+        [[{"word": w, "vector": [len(w) / 4, -0.5]} for w in sentence] for sentence in WORDS],
+        TAGS,
+    ),
     "lists": ([[[word, word[0]] for word in sentence] for sentence in WORDS], TAGS),
     "numbers": (NUMBERS, [[len(tag) for tag in tags] for tags in TAGS]),
     "sparse": ([sp.csr_array(rows) for rows in NUMBERS], TAGS),
