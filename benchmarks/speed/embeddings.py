@@ -1,4 +1,4 @@
-"""What 300 dense columns cost beside 20 sparse attributes: the chunking corpus with a vector a word.
+"""What 300 dense columns cost beside 20 sparse attributes: CoNLL-2000 with a vector for each word.
 
 An evaluation of the objective stands beside one of the attributes alone plus the two matrix
 products that the embeddings need: X W and X' R.

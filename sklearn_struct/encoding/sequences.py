@@ -312,7 +312,7 @@ def largest_sum(X: SequenceArray) -> float:
             "of features and their squares are not finite: scale numeric features"
         )
     n_values = sum(
-        int(np.diff(part.indptr).max(initial=0)) if sp.issparse(part) else part.shape[1]
+        part.shape[1] if isinstance(part, np.ndarray) else int(np.diff(part.indptr).max(initial=0))
         for part in _parts(X)
     )
     return largest * n_values

@@ -21,20 +21,18 @@ from sklearn_struct.containers.sparse_and_dense import number_of_dense
 from sklearn_struct.containers.structures import Block, Family, Potentials, Structure
 from sklearn_struct.linear.added_intercepts import add_to_rows
 from sklearn_struct.linear.dense import DenseMap
-from sklearn_struct.linear.lookup_for_prediction import Lookup, LookupMap
-from sklearn_struct.linear.padded_rows import RowsMap
+from sklearn_struct.linear.lookup_for_prediction import Lookup
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.scaled_scores import ScaleMap
 from sklearn_struct.linear.shared_rows import SharedRows
-from sklearn_struct.linear.sparse_beside_dense import SumMap, first_rows
 from sklearn_struct.linear.tables_in_turn import TablesInTurn
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
+from sklearn_struct.objectives.node_maps import NodeMap, node_map_of
 from sklearn_struct.objectives.tied_columns import TiedMap
 from sklearn_struct.objectives.weight_patterns import (
     Pattern,
     Segments,
     every_clique_pair,
-    every_node_pair,
     segments,
     split,
 )
@@ -45,18 +43,10 @@ __all__ = [
     "Kinds",
     "LinearPotentials",
     "bind",
-    "by_matrix",
     "clique_features",
-    "dense_columns",
-    "lookup",
-    "without_zeros",
 ]
 
 CliqueMap: TypeAlias = DenseMap | PairsMap | TablesInTurn | TiedMap | None
-RowMap: TypeAlias = DenseMap | RowsMap | LookupMap | SumMap
-
-# share of other values than 0 below which loops over them are faster than matrix products
-SPARSE = 0.25
 
 
 class Kinds(NamedTuple):
@@ -89,40 +79,6 @@ class Inputs(NamedTuple):
     kinds: Kinds | None = None
 
 
-def by_matrix(pattern: Pattern, X: SequenceArray) -> bool:
-    """Whether tokens and weights are multiplied as dense matrices."""
-    return pattern.node is None and isinstance(X.stored, np.ndarray)
-
-
-def dense_columns(pattern: Pattern, X: SequenceArray) -> int:
-    """How many columns of X, the last ones, are multiplied as a matrix beside sparse ones: none
-    unless each of them has a weight for every label.
-    """
-    n = number_of_dense(X.stored)
-    if n == 0 or pattern.n_scales or pattern.node is None:
-        return 0 if pattern.n_scales else n
-    n_pairs = np.diff(pattern.node.indptr[-n - 1 :])
-    return n if np.all(n_pairs == pattern.n_scores) else 0
-
-
-def without_zeros(X: SequenceArray) -> SequenceArray:
-    """X itself, or, if it is a matrix of mostly zeros, the same as a sparse one."""
-    # a fit reads X hundreds of times, so a copy without zeros pays
-    if not isinstance(X.stored, np.ndarray):
-        return X
-    if np.count_nonzero(X.tokens) >= SPARSE * X.tokens.size:
-        return X
-    return SequenceArray(sp.csr_array(X.tokens), X.offsets)
-
-
-def lookup(pattern: Pattern, n_dense: int = 0) -> Lookup:
-    """What `bind` takes to predict, for any X that is not multiplied as a matrix, but for the last
-    `n_dense` columns.
-    """
-    n_sparse = pattern.n_features - n_dense
-    return Lookup(first_rows(every_node_pair(pattern), n_sparse), pattern.n_scores)
-
-
 def bind(
     pattern: Pattern,
     X: SequenceArray,
@@ -134,40 +90,17 @@ def bind(
     """The potentials that parameters of this pattern give to X; with `table` for a single pass over
     X, forward. `inputs` says what X does not; by default cliques have features of their last nodes.
     """
-    K = pattern.n_scores
-    node_map: RowMap | ScaleMap
-    n_dense = dense_columns(pattern, X)
-    if pattern.n_scales:
-        scores = X.tokens.toarray() if sp.issparse(X.tokens) else X.tokens
-        node_map = ScaleMap(np.asarray(scores, dtype=dtype), pattern.n_scales)
-    elif by_matrix(pattern, X):
-        node_map = DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), K)
-    elif n_dense:
-        dense = DenseMap(np.ascontiguousarray(X.stored.dense, dtype=dtype), K)
-        node_map = SumMap(_sparse_map(pattern, X.stored.sparse, dtype, table), dense)
-    else:
-        node_map = _sparse_map(pattern, X.tokens, dtype, table)
+    node_map = node_map_of(pattern, X, dtype, table)
     if inputs is None:
         columns = pattern.edge_columns
         families = structure.families
         none = [None] * len(families)
         inputs = Inputs(clique_features(X, families, columns) if len(columns) else none)
     clique_maps = [_clique_map(pattern, f, rows, dtype) for f, rows in enumerate(inputs.cliques)]
-    of_nodes: RowMap | ScaleMap | SharedRows = node_map
+    of_nodes: NodeMap | SharedRows = node_map
     if pattern.n_sharing and not isinstance(node_map, ScaleMap):
         of_nodes = SharedRows(node_map, pattern.n_sharing)
     return LinearPotentials(pattern, of_nodes, clique_maps, inputs.kinds)
-
-
-def _sparse_map(
-    pattern: Pattern, rows: sp.csr_array, dtype: np.dtype, table: Lookup | None
-) -> RowsMap | LookupMap:
-    """The map of rows that have the first features of the pattern, or all of them."""
-    if table is not None:
-        # a single pass: sorting its indices would cost more than it saves
-        return LookupMap(csr(rows, dtype, canonical=False), table)
-    pairs = first_rows(every_node_pair(pattern), rows.shape[1])
-    return RowsMap(csr(rows, dtype), pairs, pattern.n_scores)
 
 
 def _clique_map(
@@ -221,7 +154,7 @@ class LinearPotentials:
     def __init__(
         self,
         pattern: Pattern,
-        node_map: RowMap | ScaleMap | SharedRows,
+        node_map: NodeMap | SharedRows,
         clique_maps: Sequence[CliqueMap],
         kinds: Kinds | None = None,
     ) -> None:

@@ -12,14 +12,8 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.lookup_for_prediction import Lookup
-from sklearn_struct.objectives.linear_potentials import (
-    Inputs,
-    LinearPotentials,
-    bind,
-    by_matrix,
-    dense_columns,
-    lookup,
-)
+from sklearn_struct.objectives.linear_potentials import Inputs, LinearPotentials, bind
+from sklearn_struct.objectives.node_maps import by_matrix, dense_columns, lookup
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["Prepared", "check_width"]
