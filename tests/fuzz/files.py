@@ -51,6 +51,7 @@ from sklearn_struct import (
     SpectralHMM,
     SpectralLPCFG,
     TokenTransformer,
+    TokenWindows,
     TypedNodes,
 )
 from sklearn_struct.compat import CRF
@@ -248,6 +249,7 @@ def simple() -> list[tuple[object, object]]:
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
         (SpectralHMM(n_states=2, min_frequency=1).fit(WORDS, TAGS), WORDS),
         (PrototypeFeatures(["the", "cat"]).fit(WORDS), WORDS),
+        (TokenWindows([-1, 2], indicator=True).fit(NUMBERS), NUMBERS),
     ]
 
 

@@ -38,6 +38,7 @@ from sklearn_struct import (
     SequenceVectorizer,
     SkipChainCRF,
     TokenTransformer,
+    TokenWindows,
 )
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
@@ -202,6 +203,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"key": "capitalized", "skip_features": "either"},
     ],
     TokenTransformer: [{"transformer": StandardScaler()}],
+    TokenWindows: [{}, {"offsets": [-1, 3], "padding": "edge", "indicator": True}],
 }
 
 
