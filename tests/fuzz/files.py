@@ -45,6 +45,7 @@ from sklearn_struct import (
     ProductFeatures,
     PrototypeFeatures,
     PrototypeMRF,
+    SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
     SkipChainCRF,
@@ -162,6 +163,8 @@ def simple() -> list[tuple[object, object]]:
         n_states={"NOUN": 2}, shared_states={("DET", "VERB"): 1}, symmetric=True, **QUICK
     )
     chain_of_rows = LinearChainCRF(max_iter=2, tol=9.0)
+    # with names: a file must have an array, which can be damaged
+    named = SequenceArray.from_sequences(NUMBERS, ["a", "b", "c"])
     return [
         (edges.fit(DICTS, TAGS), DICTS),
         (crf.fit(NUMBERS, CODES), NUMBERS),
@@ -249,7 +252,7 @@ def simple() -> list[tuple[object, object]]:
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
         (SpectralHMM(n_states=2, min_frequency=1).fit(WORDS, TAGS), WORDS),
         (PrototypeFeatures(["the", "cat"]).fit(WORDS), WORDS),
-        (TokenWindows([-1, 2], indicator=True).fit(NUMBERS), NUMBERS),
+        (TokenWindows([-1, 2], indicator=True).fit(named), named),
     ]
 
 
