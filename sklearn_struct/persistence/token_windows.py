@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.encoding.features.token_windows import TokenWindows, Window
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.persistence.encoders import OPTIONAL, Shared
-from sklearn_struct.persistence.plain_values import Json, fields
+from sklearn_struct.persistence.encoders import Shared
+from sklearn_struct.persistence.plain_values import Json, fields, put_texts, texts
 
 __all__ = ["put_windows", "windows"]
 
@@ -17,9 +20,13 @@ FARTHEST = 1 << 62
 
 def put_windows(estimator: TokenWindows, where: str, shared: Shared) -> dict[str, Any]:
     offsets, padding, indicator = estimator._window
+    names = estimator._names_in
+    if names is not None:
+        spelt = np.asarray(names() if callable(names) else names, dtype=object)
+        put_texts(shared.arrays, where + "names", spelt.tolist())
     return {
         "n_features": int(estimator.n_features_in_),
-        "names": shared.put(estimator._names_in),
+        "named": names is not None,
         "offsets": [max(min(d, FARTHEST), -FARTHEST) for d in offsets],
         "padding": padding,
         "indicator": indicator,
@@ -28,11 +35,11 @@ def put_windows(estimator: TokenWindows, where: str, shared: Shared) -> dict[str
 
 def windows(estimator: TokenWindows, stored: Json, where: str, shared: Shared) -> None:
     """Give new windows what others have learnt."""
-    n_features, number, offsets, padding, indicator = fields(
+    n_features, named, offsets, padding, indicator = fields(
         stored,
         "the windows",
         n_features=int,
-        names=OPTIONAL,
+        named=bool,
         offsets=list,
         padding=str,
         indicator=bool,
@@ -42,10 +49,7 @@ def windows(estimator: TokenWindows, stored: Json, where: str, shared: Shared) -
         raise ModelFileError(f"{where}: offsets must be different whole numbers")
     if padding not in ("zeros", "edge") or n_features < 1:
         raise ModelFileError(f"{where}: no windows: {padding[:50]!r}, {n_features} features")
-    names = shared.get(number)
-    n_names = n_features
-    if names is not None:
-        n_names = sum(map(len, names.indexes)) if hasattr(names, "indexes") else len(names)
-    if n_names != n_features:
-        raise ModelFileError(f"{n_names} names for {n_features} features")
+    names = object_array(texts(shared.arrays, where + "names")) if named else None
+    if names is not None and len(names) != n_features:
+        raise ModelFileError(f"{len(names)} names for {n_features} features")
     estimator._learn_window(Window(tuple(offsets), padding, indicator), n_features, names)
