@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.containers.ragged import object_array
-from sklearn_struct.encoding.features.token_windows import TokenWindows, Window
+from sklearn_struct.encoding.features.token_windows import (
+    Learned,
+    TokenWindows,
+    Window,
+    learn,
+    learned,
+)
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.plain_values import Json, fields, put_texts, texts
@@ -19,13 +25,12 @@ FARTHEST = 1 << 62
 
 
 def put_windows(estimator: TokenWindows, where: str, shared: Shared) -> dict[str, Any]:
-    offsets, padding, indicator = estimator._window
-    names = estimator._names_in
+    (offsets, padding, indicator), n_features, names = learned(estimator)
     if names is not None:
         spelt = np.asarray(names() if callable(names) else names, dtype=object)
         put_texts(shared.arrays, where + "names", spelt.tolist())
     return {
-        "n_features": int(estimator.n_features_in_),
+        "n_features": n_features,
         "named": names is not None,
         "offsets": [max(min(d, FARTHEST), -FARTHEST) for d in offsets],
         "padding": padding,
@@ -52,4 +57,4 @@ def windows(estimator: TokenWindows, stored: Json, where: str, shared: Shared) -
     names = object_array(texts(shared.arrays, where + "names")) if named else None
     if names is not None and len(names) != n_features:
         raise ModelFileError(f"{len(names)} names for {n_features} features")
-    estimator._learn_window(Window(tuple(offsets), padding, indicator), n_features, names)
+    learn(estimator, Learned(Window(tuple(offsets), padding, indicator), n_features, names))

@@ -21,7 +21,7 @@ from sklearn_struct.containers.typing import Matrix, SequenceInput
 from sklearn_struct.encoding.sequences import as_dtype, as_list, check_numbers, form, pack_arrays
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
 
-__all__ = ["TokenWindows", "Window"]
+__all__ = ["Learned", "TokenWindows", "Window", "learn", "learned"]
 
 
 class Window(NamedTuple):
@@ -154,15 +154,8 @@ class TokenWindows(DocLink, Published, TransformerMixin, BaseEstimator, auto_wra
         packed = _packed(X)
         if packed.stored.shape[0] == 0:
             raise EmptyDataError("X has no tokens to learn from")
-        self._learn_window(window, packed.stored.shape[1], packed.names)
+        learn(self, Learned(window, packed.stored.shape[1], packed.names))
         return packed
-
-    def _learn_window(self, window: Window, n_features: int, names: Any) -> None:
-        """Replace what was learned before; `names` are those of the columns, in any form."""
-        self._window = window
-        self._names_in = names
-        self.n_features_in_ = n_features
-        self.n_features_out_ = n_features * len(window.offsets) + len(window.beside)
 
     def transform(self, X: SequenceInput) -> SequenceArray:
         """Give each token the columns of its neighbours.
@@ -257,6 +250,20 @@ class TokenWindows(DocLink, Published, TransformerMixin, BaseEstimator, auto_wra
         tags.input_tags.three_d_array = True
         tags.input_tags.sparse = True
         return tags
+
+
+def learned(windows: TokenWindows) -> Learned:
+    """What fitted windows have learned."""
+    return Learned(windows._window, int(windows.n_features_in_), windows._names_in)
+
+
+def learn(windows: TokenWindows, what: Learned) -> None:
+    """Replace what was learned before."""
+    window, n_features, names = what
+    windows._window = window
+    windows._names_in = names
+    windows.n_features_in_ = n_features
+    windows.n_features_out_ = n_features * len(window.offsets) + len(window.beside)
 
 
 def _read_offsets(offsets: Any) -> tuple[int, ...]:
