@@ -37,6 +37,14 @@ class Window(NamedTuple):
         return tuple(d for d in self.offsets if d) if self.indicator else ()
 
 
+class Learned(NamedTuple):
+    """What a fit learns: a window, how many columns X has, and their names in any form, or None."""
+
+    window: Window
+    n_features: int
+    names: Any
+
+
 class TokenWindows(DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Give each token the numbers of its neighbours, too.
 
