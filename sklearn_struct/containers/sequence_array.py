@@ -71,6 +71,7 @@ class SequenceArray(OneDimensional):
         offsets: ArrayLike,
         feature_names: ArrayLike | Callable[[], ArrayLike] | None = None,
     ) -> None:
+        # what readers of large X take; of embeddings beside attributes, `tokens` would be a copy
         self.stored: Any = tokens
         if sp.issparse(tokens):
             self.stored = as_csr(tokens, "tokens")
