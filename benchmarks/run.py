@@ -71,6 +71,7 @@ from peers import (
 from speed import (
     compiling,
     criteria,
+    embeddings,
     graph_inference,
     growth,
     parsers,
@@ -119,6 +120,7 @@ SUITES = (
     roofline,
     growth,
     criteria,
+    embeddings,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 ROWS = [

@@ -14,6 +14,7 @@ from sklearn_struct.encoding.features.input_label_products import ProductFeature
 from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
 from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.token_transformer import TokenTransformer
+from sklearn_struct.encoding.features.token_windows import TokenWindows
 from sklearn_struct.encoding.features.union import SequenceUnion
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 
@@ -75,6 +76,7 @@ __all__ = [
     "SpectralHMM",
     "SpectralLPCFG",
     "TokenTransformer",
+    "TokenWindows",
     "TypedNodes",
     "callbacks",
     "compat",

@@ -335,6 +335,7 @@ NEW = {  # which no earlier version has
     "MultiLabelCRF",
     "PrototypeMRF",
     "SkipChainCRF",
+    "TokenWindows",
 }
 NEW_CHOICES = {  # which no earlier version has
     ("distance", "'posterior'"),

@@ -50,6 +50,7 @@ from sklearn_struct import (
     SequenceVectorizer,
     SpectralHMM,
     TokenTransformer,
+    TokenWindows,
     metrics,
 )
 from sklearn_struct.compat import CRF
@@ -166,6 +167,7 @@ WITHOUT_TABLES = [
     FeatureTemplates(),
     PrototypeFeatures(["word"]),
     SequenceUnion([("attributes", SequenceVectorizer())]),
+    TokenWindows(),
     CRF(),
     SpectralHMM(),
     *(parser() for parser in PARSERS),

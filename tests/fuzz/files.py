@@ -45,12 +45,14 @@ from sklearn_struct import (
     ProductFeatures,
     PrototypeFeatures,
     PrototypeMRF,
+    SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
     SkipChainCRF,
     SpectralHMM,
     SpectralLPCFG,
     TokenTransformer,
+    TokenWindows,
     TypedNodes,
 )
 from sklearn_struct.compat import CRF
@@ -75,6 +77,7 @@ ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
 SIX_ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5], [1.0, 0.0], [2.0, 2.0]])
 LABEL_ROWS = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
 DICTS = [[{"word": word, "length": len(word)} for word in sentence] for sentence in WORDS]
+EMBEDDINGS = [[{"word": w, "vector": [len(w) / 4, -0.5]} for w in sentence] for sentence in WORDS]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
 TWO_TAGS = [[(tag, tag == "N") for tag in tags] for tags in TAGS]
 TREES = [
@@ -160,6 +163,8 @@ def simple() -> list[tuple[object, object]]:
         n_states={"NOUN": 2}, shared_states={("DET", "VERB"): 1}, symmetric=True, **QUICK
     )
     chain_of_rows = LinearChainCRF(tol=0.1)
+    # with names: a file must have an array, which can be damaged
+    named = SequenceArray.from_sequences(NUMBERS, ["a", "b", "c"])
     return [
         (edges.fit(DICTS, TAGS), DICTS),
         (crf.fit(NUMBERS, CODES), NUMBERS),
@@ -245,6 +250,7 @@ def simple() -> list[tuple[object, object]]:
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
         (SpectralHMM(n_states=2, min_frequency=1).fit(WORDS, TAGS), WORDS),
         (PrototypeFeatures(["the", "cat"]).fit(WORDS), WORDS),
+        (TokenWindows([-1, 2], indicator=True).fit(named), named),
     ]
 
 
@@ -288,6 +294,8 @@ def composed() -> list[tuple[object, object]]:
             (MEstimatedPCFG(pieces, pieces="trees", **QUICK).fit(WORDS, TREES), WORDS),
             (make_pipeline(union, chain).fit(WORDS, TAGS), WORDS),
             (union.fit(WORDS), WORDS),
+            (LinearChainCRF(**QUICK).fit(EMBEDDINGS, TAGS), EMBEDDINGS),
+            (SequenceVectorizer(separator="|").fit(EMBEDDINGS), EMBEDDINGS),
             (make_pipeline(scaled).fit(NUMBERS, TAGS), NUMBERS),
             (CRF(c1=0.1, max_iterations=3).fit(DICTS, TAGS), DICTS),
             (search.fit(DICTS, TAGS), DICTS),

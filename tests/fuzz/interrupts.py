@@ -103,6 +103,12 @@ def data(form: str, shape: str) -> tuple[Any, Any]:
         X = [[(word, word[-1]) for word in sentence] for sentence in words]
     elif form == "dicts":
         X = [[{"word": word, "size": len(word)} for word in sentence] for sentence in words]
+    elif form == "embeddings":
+        vectors = dict(zip(COMMON, rng.normal(size=(len(COMMON), 20))))
+        X = [
+            [{"word": word, "vector": vectors.get(word, np.zeros(20))} for word in sentence]
+            for sentence in words
+        ]
     elif form == "lists":
         X = [[[word, word[-1]] for word in sentence] for sentence in words]
     elif form in ("numbers", "sparse", "packed", "classes of numbers"):

@@ -38,6 +38,7 @@ from sklearn_struct import (
     SequenceVectorizer,
     SkipChainCRF,
     TokenTransformer,
+    TokenWindows,
 )
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
@@ -86,6 +87,10 @@ FORMS = {
     "columns": ([[(word, word[0]) for word in sentence] for sentence in WORDS], TAGS),
     "dicts": (
         [[{"word": word, "size": len(word)} for word in sentence] for sentence in WORDS],
+        TAGS,
+    ),
+    "embeddings": (
+        [[{"word": w, "vector": [len(w) / 4, -0.5]} for w in sentence] for sentence in WORDS],
         TAGS,
     ),
     "lists": ([[[word, word[0]] for word in sentence] for sentence in WORDS], TAGS),
@@ -204,6 +209,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"key": "capitalized", "skip_features": "either"},
     ],
     TokenTransformer: [{"transformer": StandardScaler()}],
+    TokenWindows: [{}, {"offsets": [-1, 3], "padding": "edge", "indicator": True}],
 }
 
 
