@@ -273,8 +273,10 @@ def as_dtype(X: SequenceArray, dtype: DTypeLike) -> SequenceArray:
         return SequenceArray(X.tokens.astype(dtype), X.offsets, X.names)
 
 
-def check_numbers(X: SequenceArray) -> None:
+def check_numbers(X: SequenceArray, missing: bool = False) -> None:
     """Raise NonFiniteError for the first NaN or infinite value, ValueError for damaged indices.
+
+    NaN passes if it stands for what is `missing`.
 
     The indices of a sparse X were checked when X was made, but may have been overwritten since.
     """
@@ -282,9 +284,12 @@ def check_numbers(X: SequenceArray) -> None:
         check_csr(X.tokens, "X.tokens")
     values = _values(X)
     # the place is looked for only where there is something to report
-    if np.isfinite(values).all():
+    bad = ~np.isfinite(values)
+    if missing:
+        bad &= ~np.isnan(values)
+    if not bad.any():
         return
-    first = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
+    first = int(np.flatnonzero(bad.ravel())[0])
     raise NonFiniteError(f"{_place(X, first)}: not finite ({values.flat[first]})")
 
 
