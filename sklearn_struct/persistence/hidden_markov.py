@@ -35,6 +35,7 @@ OPTIONAL = (int, type(None))
 
 def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     arrays = shared.arrays
+    covariances = put_optional(hmm, "covariance_type")
     order = order_of(hmm.transition_logprob_)
     for name in named_shapes(len(hmm.classes_), order):
         arrays[where + name] = np.asarray(getattr(hmm, f"{name}_logprob_"), np.float64)
@@ -45,12 +46,10 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
             arrays[f"{where}emission/{s}"] = np.asarray(table, np.float64)
     if hmm.means_.size:
         arrays[where + "means"] = hmm.means_
-        name = "variances" if hmm._covariance_type == "diag" else "covariances"
+        name = "variances" if covariances["covariance_type"] == "diag" else "covariances"
+        table = np.asarray(hmm.covariances_, np.float64)
         # two dimensions at most
-        covariances = np.asarray(hmm.covariances_, np.float64)
-        arrays[where + name] = (
-            covariances.reshape(-1, covariances.shape[-1]) if covariances.ndim == 3 else covariances
-        )
+        arrays[where + name] = table.reshape(-1, table.shape[-1]) if table.ndim == 3 else table
     arrays[where + "loss_curve"] = np.array(hmm.loss_curve_, np.float64)
     vocabularies = [
         None if values is None else plain(list(values), "vocabulary") for values in hmm.vocabulary_
@@ -63,7 +62,7 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         "names": shared.put(vars(hmm).get("_names_in")),
         "n_iter": int(hmm.n_iter_),
         **put_optional(hmm, "rows_in"),
-        **({} if hmm._covariance_type == "diag" else {"covariance_type": hmm._covariance_type}),
+        **covariances,
     }
 
 
@@ -115,7 +114,7 @@ def _read_gaussians(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str
     if not checks.is_allowed(hmm, "covariance_type", kind, usual="diag"):
         raise ModelFileError(f"no hidden Markov model has covariances of the type {kind!r}")
     shape = (len(hmm.classes_), hmm.vocabulary_.count(None))
-    hmm._covariance_type = kind
+    take_optional(hmm, stored, "covariance_type")
     name = "variances" if kind == "diag" else "covariances"
     wanted = covariance_shape(kind, *shape)
     hmm.means_ = np.empty(shape)

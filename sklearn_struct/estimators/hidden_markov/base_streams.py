@@ -19,7 +19,7 @@ from sklearn_struct.estimators.fitting.base_sequence import (
     BaseSequenceEstimator,
     Sequences,
 )
-from sklearn_struct.estimators.hidden_markov.learned_covariances import LearnedCovariances
+from sklearn_struct.estimators.hidden_markov.learned_covariances import BaseCovariances
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
@@ -30,7 +30,7 @@ from sklearn_struct.hidden_markov.markov_chain import named, named_shapes, of_na
 __all__ = ["BaseStreams"]
 
 
-class BaseStreams(LearnedCovariances, BaseSequenceEstimator):
+class BaseStreams(BaseCovariances, BaseSequenceEstimator):
     """A hidden Markov model as its learned attributes say: they are the truth, and replaceable."""
 
     vocabulary_: list[dict[Any, int] | None]

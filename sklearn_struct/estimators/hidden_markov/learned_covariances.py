@@ -7,16 +7,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct.hidden_markov.gaussians import Gaussians, covariance_shape
 
-__all__ = ["LearnedCovariances", "check_covariances"]
+__all__ = ["BaseCovariances", "check_covariances"]
 
 
-class LearnedCovariances:
+class BaseCovariances:
     """``means_`` and ``covariances_`` as normal distributions, and ``variances_`` of them."""
 
     means_: np.ndarray
     covariances_: np.ndarray
     # the type of covariances that was learned; the parameter may have changed since
-    _covariance_type: str
+    _covariance_type = "diag"
 
     def _gaussians(self) -> Gaussians:
         """The learned attributes, checked."""
