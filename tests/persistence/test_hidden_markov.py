@@ -76,9 +76,9 @@ def test_files_without_a_type_of_covariances_have_variances():
 @pytest.mark.parametrize(
     ("covariances", "said"),
     [
-        (np.zeros((3, 1)), "covariances_[0] is not positive definite"),
-        (np.ones((3, 2)), "covariances must have finite numbers of shape (3, 1)"),
-        (np.full((3, 1), np.nan), "covariances must have finite numbers"),
+        (np.zeros((6, 2)), "covariances_[0] is not positive definite"),
+        (np.ones((3, 2)), "covariances must have finite numbers of shape (6, 2)"),
+        (np.full((6, 2), np.nan), "covariances must have finite numbers"),
     ],
 )
 def test_damaged_covariances_are_refused(covariances, said):
