@@ -196,6 +196,7 @@ class Training:
         self.structure = self.inference.structure(observed.offsets)
         # as many as parts, so that sums have one order for any number of threads
         self.blocks = self.inference.blocks(self.structure, n_labels, n_blocks=16)
+        self.any_known = bool(np.any(codes >= 0))
         self.token_weight = np.repeat(weight, np.diff(observed.offsets))
 
     @property
@@ -254,6 +255,8 @@ class Training:
         """Emissions with -inf for all labels but the known one of each token."""
         scores = emission(model, self.observed, block.tokens)
         codes = self.codes[block.tokens]
+        if not self.any_known:
+            return scores
         # log Z over what known labels allow is what EM raises
         scores[(codes >= 0)[:, None] & (codes[:, None] != np.arange(self.n_labels))] = -np.inf
         return scores

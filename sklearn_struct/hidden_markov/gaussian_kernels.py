@@ -10,7 +10,17 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
 
-__all__ = ["add_outer", "add_squares", "add_sums", "diagonal_densities", "factored_densities"]
+__all__ = [
+    "add_masses",
+    "add_outer",
+    "add_squares",
+    "add_sums",
+    "diagonal_densities",
+    "factored_densities",
+]
+
+# finite, as only what the model rules out may be -inf
+LEAST = -1e300
 
 
 @kernel
@@ -31,6 +41,8 @@ def diagonal_densities(
             for k in range(K):
                 distance = (value - mean[c, k]) * scale[c, k]
                 out[i, k] += constant[c, k] - 0.5 * (distance * distance)
+        for k in range(K):
+            out[i, k] = max(out[i, k], LEAST)
 
 
 @kernel
@@ -58,11 +70,25 @@ def factored_densities(
                     distance[k] += factor[a, b, k] * away[b, k]
             for k in range(K):
                 out[i, k] -= 0.5 * (distance[k] * distance[k])
+        for k in range(K):
+            out[i, k] = max(out[i, k], LEAST)
 
 
 @kernel
-def add_sums(x: np.ndarray, weight: np.ndarray, mass: np.ndarray, sums: np.ndarray) -> None:
-    """Add to `mass` (d, K) the weights (n, K) of numbers, and to `sums` numbers times weights."""
+def add_masses(x: np.ndarray, weight: np.ndarray, mass: np.ndarray) -> None:
+    """Add to `mass` (d, K) the weights (n, K) of the numbers that are there."""
+    K = weight.shape[1]
+    for i in range(len(x)):
+        for c in range(x.shape[1]):
+            if x[i, c] != x[i, c]:
+                continue
+            for k in range(K):
+                mass[c, k] += weight[i, k]
+
+
+@kernel
+def add_sums(x: np.ndarray, weight: np.ndarray, sums: np.ndarray) -> None:
+    """Add to `sums` (d, K) numbers times weights (n, K)."""
     K = weight.shape[1]
     for i in range(len(x)):
         for c in range(x.shape[1]):
@@ -70,7 +96,6 @@ def add_sums(x: np.ndarray, weight: np.ndarray, mass: np.ndarray, sums: np.ndarr
             if value != value:
                 continue
             for k in range(K):
-                mass[c, k] += weight[i, k]
                 sums[c, k] += weight[i, k] * value
 
 

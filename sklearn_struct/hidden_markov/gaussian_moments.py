@@ -6,7 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.gaussian_kernels import add_outer, add_squares, add_sums
+from sklearn_struct.hidden_markov.gaussian_kernels import (
+    add_masses,
+    add_outer,
+    add_squares,
+    add_sums,
+)
 from sklearn_struct.hidden_markov.gaussians import Gaussians, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import Incomplete
 
@@ -37,17 +42,19 @@ def fit_gaussians(
     """
     x = np.ascontiguousarray(x, dtype=np.float64)
     posterior = np.ascontiguousarray(posterior, dtype=np.float64)
-    columns = _columnwise(x, posterior, floor, kind, spare)
-    if kind in ("diag", "spherical"):
-        return columns
-    if x.shape[1] == 0:
-        return of_kind(columns, kind)
+    if kind in ("diag", "spherical") or x.shape[1] == 0:
+        return of_kind(_columnwise(x, posterior, floor, kind, spare), kind)
     incomplete = Incomplete.of(x)
     if incomplete is not None:
-        before = of_kind(columns if before is None else before, "full")
+        if before is None:
+            before = _columnwise(x, posterior, floor, "diag", spare)
+        before = of_kind(before, "full")
     joint = _joint(x, posterior, incomplete, before)
     empty = joint.mass < TINY
-    mean = np.where(empty[:, None], columns.mean, joint.mean)
+    mean = joint.mean
+    if np.any(empty):
+        columns = _columnwise(x, posterior, floor, "diag", spare)
+        mean = np.where(empty[:, None], columns.mean, mean)
     if kind == "tied":
         # a state without mass has nothing to say about a covariance of all
         covariance = joint.scatter[~empty].sum(axis=0) / max(float(joint.mass.sum()), TINY)
@@ -155,12 +162,20 @@ def _slices(n: int) -> list[slice]:
 
 def _sums(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The weights of the numbers that are there, and numbers times weights: both (d, K)."""
-    total = np.zeros((2, x.shape[1], weight.shape[1]))
+    mass = np.zeros((x.shape[1], weight.shape[1]))
+    total = np.zeros_like(mass)
     for part in _slices(len(x)):
-        of_part = np.zeros_like(total)
-        add_sums(x[part], weight[part], of_part[0], of_part[1])
+        of_part = np.zeros_like(mass)
+        # a sum with NaN is NaN, and takes no table of its size
+        if np.isnan(x[part].sum()):
+            add_masses(x[part], weight[part], of_part)
+            mass += of_part
+            of_part[:] = 0
+        else:
+            mass += weight[part].sum(axis=0)
+        add_sums(x[part], weight[part], of_part)
         total += of_part
-    return total[0], total[1]
+    return mass, total
 
 
 def _squares(x: np.ndarray, weight: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -127,8 +127,7 @@ def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
         _add_diagonal(x, gaussians, log_p)
     else:
         _add_rows(x, gaussians, log_p)
-    # finite, as only what the model rules out may be -inf
-    return np.maximum(log_p, -1e300, out=log_p)
+    return log_p
 
 
 def _add_diagonal(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
