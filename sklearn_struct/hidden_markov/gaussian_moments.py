@@ -8,11 +8,11 @@ import numpy as np
 
 from sklearn_struct.hidden_markov.gaussian_kernels import (
     add_masses,
-    add_outer,
     add_squares,
     add_sums,
 )
 from sklearn_struct.hidden_markov.gaussians import Gaussians, of_kind
+from sklearn_struct.hidden_markov.joint_gaussian_kernels import add_outer
 from sklearn_struct.hidden_markov.missing_numbers import Incomplete
 
 __all__ = ["fit_gaussians", "least_variances"]
@@ -95,22 +95,24 @@ def _joint(
     mass = of_columns[0]
     sums = sums.T.copy()
     if incomplete is not None and before is not None:
-        for rows, numbers in incomplete.expected(x, before):
-            mass += posterior[rows].sum(axis=0)
-            sums += (posterior[rows].T[:, None] @ numbers)[:, 0]
+        for among, numbers in incomplete.expected(x, before):
+            mass += posterior[among].sum(axis=0)
+            sums += (posterior[among].T[:, None] @ numbers)[:, 0]
     mean = sums / np.maximum(mass, TINY)[:, None]
-    lower = np.zeros((d, d, K))
+    rows, columns = np.tril_indices(d)
+    lower = np.zeros((K, len(rows)))
     for part in _slices(len(complete)):
-        of_part = np.zeros((d, d, K))
-        add_outer(complete[part], weight[part], np.ascontiguousarray(mean.T), of_part)
+        of_part = np.zeros_like(lower)
+        add_outer(complete[part], weight[part], mean, of_part)
         lower += of_part
-    triangle = np.moveaxis(lower, 2, 0)
-    scatter = triangle + np.swapaxes(np.tril(triangle, -1), 1, 2)
+    scatter = np.empty((K, d, d))
+    scatter[:, rows, columns] = lower
+    scatter[:, columns, rows] = lower
     if incomplete is not None and before is not None:
         scatter += incomplete.scatter(posterior, before)
-        for rows, numbers in incomplete.expected(x, before):
+        for among, numbers in incomplete.expected(x, before):
             away = numbers - mean[:, None]
-            scatter += np.swapaxes(away * posterior[rows].T[:, :, None], 1, 2) @ away
+            scatter += np.swapaxes(away * posterior[among].T[:, :, None], 1, 2) @ away
         # symmetric but for rounding
         scatter = (scatter + np.swapaxes(scatter, 1, 2)) / 2
     return Joint(mass, mean, scatter)

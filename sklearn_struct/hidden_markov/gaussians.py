@@ -9,7 +9,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from sklearn_struct.exceptions import NonFiniteError
-from sklearn_struct.hidden_markov.gaussian_kernels import diagonal_densities, factored_densities
+from sklearn_struct.hidden_markov.gaussian_kernels import diagonal_densities
+from sklearn_struct.hidden_markov.joint_gaussian_kernels import factored_densities
 
 __all__ = [
     "KINDS",
@@ -160,8 +161,10 @@ def _add_complete(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> Non
     constant = np.log(np.diagonal(inverse, axis1=1, axis2=2)).sum(axis=1)
     constant -= 0.5 * d * np.log(2 * np.pi)
     if gaussians.kind == "full":
-        factor = np.ascontiguousarray(np.moveaxis(inverse, 0, 2))
-        factored_densities(x, _columns_first(gaussians.mean), factor, constant, log_p)
+        mean = np.ascontiguousarray(gaussians.mean, dtype=np.float64)
+        rows, columns = np.tril_indices(d)
+        factor = np.ascontiguousarray(inverse[:, rows, columns])
+        factored_densities(x, mean, factor, constant, log_p)
         return
     # With one matrix, columns can be made independent once for all states. Distances from a centre
     # are small where the numbers are not.
