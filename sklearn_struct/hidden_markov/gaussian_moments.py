@@ -11,8 +11,12 @@ from sklearn_struct.hidden_markov.gaussian_kernels import (
     add_squares,
     add_sums,
 )
-from sklearn_struct.hidden_markov.gaussians import Gaussians, of_kind
-from sklearn_struct.hidden_markov.joint_gaussian_kernels import add_outer
+from sklearn_struct.hidden_markov.gaussian_lanes import (
+    add_column_squares,
+    add_column_sums,
+    add_outer,
+)
+from sklearn_struct.hidden_markov.gaussians import Gaussians, by_rows, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import Incomplete
 
 __all__ = ["fit_gaussians", "least_variances"]
@@ -168,14 +172,16 @@ def _sums(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     total = np.zeros_like(mass)
     for part in _slices(len(x)):
         of_part = np.zeros_like(mass)
-        # a sum with NaN is NaN, and takes no table of its size
-        if np.isnan(x[part].sum()):
+        if by_rows(x[part], weight.shape[1]):
+            mass += weight[part].sum(axis=0)
+            turned = np.zeros(of_part.shape[::-1])
+            add_column_sums(x[part], weight[part], turned)
+            of_part = turned.T
+        else:
             add_masses(x[part], weight[part], of_part)
             mass += of_part
             of_part[:] = 0
-        else:
-            mass += weight[part].sum(axis=0)
-        add_sums(x[part], weight[part], of_part)
+            add_sums(x[part], weight[part], of_part)
         total += of_part
     return mass, total
 
@@ -183,10 +189,16 @@ def _sums(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _squares(x: np.ndarray, weight: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Weights times squared distances from the means: (d, K)."""
     total = np.zeros_like(mean)
+    turned_mean = np.ascontiguousarray(mean.T)
+    # two passes: the mean of squares less the square of the mean would cancel
     for part in _slices(len(x)):
         of_part = np.zeros_like(mean)
-        # two passes: the mean of squares less the square of the mean would cancel
-        add_squares(x[part], weight[part], mean, of_part)
+        if by_rows(x[part], weight.shape[1]):
+            turned = np.zeros_like(turned_mean)
+            add_column_squares(x[part], weight[part], turned_mean, turned)
+            of_part = turned.T
+        else:
+            add_squares(x[part], weight[part], mean, of_part)
         total += of_part
     return total
 

@@ -8,13 +8,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from sklearn_struct.compiled.simd import LANES
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.hidden_markov.gaussian_kernels import diagonal_densities
-from sklearn_struct.hidden_markov.joint_gaussian_kernels import factored_densities
+from sklearn_struct.hidden_markov.gaussian_lanes import column_densities, factored_densities
 
 __all__ = [
     "KINDS",
     "Gaussians",
+    "by_rows",
     "covariance_shape",
     "draw_numbers",
     "log_densities",
@@ -112,6 +114,18 @@ def patterns(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(zip(np.split(partly[order], cuts), sets, strict=True))
 
 
+def by_rows(x: np.ndarray, K: int) -> bool:
+    """Whether kernels of `gaussian_lanes` are to be called, which do rows side by side, rather than
+    those of `gaussian_kernels`, which do K states side by side and know gaps.
+    """
+    # turning rows around costs more than few columns of many states
+    if LANES * x.shape[1] <= K:
+        return False
+    # a sum with NaN is NaN, and takes no table of its size
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not np.isnan(x.sum())
+
+
 def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
     """Log-density of each row of x in each state: (n, K). None is -inf: however far away, nothing
     is impossible.
@@ -136,7 +150,11 @@ def _add_diagonal(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> Non
     # a deviation divides before it is squared, as reciprocal variances may be infinite
     scale = 1 / np.sqrt(variance)
     constant = -0.5 * np.log(2 * np.pi * variance)
-    diagonal_densities(x, _columns_first(gaussians.mean), scale, constant, log_p)
+    if not by_rows(x, len(gaussians.mean)):
+        diagonal_densities(x, _columns_first(gaussians.mean), scale, constant, log_p)
+        return
+    mean = np.ascontiguousarray(gaussians.mean, dtype=np.float64)
+    column_densities(x, mean, np.ascontiguousarray(scale.T), constant.sum(axis=0), log_p)
 
 
 def _add_rows(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
@@ -169,12 +187,11 @@ def _add_complete(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> Non
     # With one matrix, columns can be made independent once for all states. Distances from a centre
     # are small where the numbers are not.
     centre = gaussians.mean.mean(axis=0)
-    log_p += constant[0]
-    diagonal_densities(
+    column_densities(
         (x - centre) @ inverse[0].T,
-        _columns_first((gaussians.mean - centre) @ inverse[0].T),
-        np.ones((d, K)),
-        np.zeros((d, K)),
+        (gaussians.mean - centre) @ inverse[0].T,
+        np.ones((K, d)),
+        np.repeat(constant, K),
         log_p,
     )
 

@@ -1,4 +1,4 @@
-"""Loops over rows of numbers that depend on each other: densities, and products of distances.
+"""Loops over rows of numbers of which none is missing: densities, sums and moments.
 
 Rows are done side by side, as many as fill some vectors, one state after the other. Matrices are
 lower triangles, row after row without gaps.
@@ -12,7 +12,13 @@ from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import LANES, fma, load, mul, splat, store, sub, total
 from sklearn_struct.hidden_markov.gaussian_kernels import LEAST
 
-__all__ = ["add_outer", "factored_densities"]
+__all__ = [
+    "add_column_squares",
+    "add_column_sums",
+    "add_outer",
+    "column_densities",
+    "factored_densities",
+]
 
 SIDE = 4 * LANES  # rows whose densities are computed side by side
 FEW = 8 * LANES  # rows whose products are summed in one vector
@@ -27,6 +33,33 @@ def _turn(x: np.ndarray, first: int, side: int, turned: np.ndarray) -> None:
             turned[c * side + r] = x[first + r, c]
         for r in range(m, side):
             turned[c * side + r] = 0.0
+
+
+@kernel
+def column_densities(
+    x: np.ndarray, mean: np.ndarray, scale: np.ndarray, constant: np.ndarray, out: np.ndarray
+) -> None:
+    """Add to `out` (n, K) the log-densities of independent columns.
+
+    ``scale`` (K, d) are reciprocal standard deviations, ``constant`` (K,) the logarithms of the
+    densities at the means (K, d).
+    """
+    K, d = mean.shape
+    columns = np.empty(d * SIDE)
+    distance = np.empty(SIDE)
+    for first in range(0, len(x), SIDE):
+        _turn(x, first, SIDE, columns)
+        for k in range(K):
+            for v in range(0, SIDE, LANES):
+                square = splat(0.0)
+                for c in range(d):
+                    away = sub(load(columns, c * SIDE + v), splat(mean[k, c]))
+                    away = mul(away, splat(scale[k, c]))
+                    square = fma(away, away, square)
+                store(distance, v, square)
+            for r in range(min(SIDE, len(x) - first)):
+                value = out[first + r, k] + constant[k] - 0.5 * distance[r]
+                out[first + r, k] = max(value, LEAST)
 
 
 @kernel
@@ -84,6 +117,46 @@ def _distances(away: np.ndarray, factor: np.ndarray, d: int, distance: np.ndarra
     store(distance, LANES, q1)
     store(distance, 2 * LANES, q2)
     store(distance, 3 * LANES, q3)
+
+
+@kernel
+def add_column_sums(x: np.ndarray, weight: np.ndarray, sums: np.ndarray) -> None:
+    """Add to `sums` (K, d) numbers times weights (n, K)."""
+    K, d = sums.shape
+    columns = np.empty(d * FEW)
+    weights = np.empty(K * FEW)
+    for first in range(0, len(x), FEW):
+        _turn(x, first, FEW, columns)
+        _turn(weight, first, FEW, weights)
+        for k in range(K):
+            for c in range(d):
+                product = splat(0.0)
+                for v in range(0, FEW, LANES):
+                    of_rows = load(weights, k * FEW + v)
+                    product = fma(of_rows, load(columns, c * FEW + v), product)
+                sums[k, c] += total(product)
+
+
+@kernel
+def add_column_squares(
+    x: np.ndarray, weight: np.ndarray, mean: np.ndarray, squares: np.ndarray
+) -> None:
+    """Add to `squares` (K, d) weights times squared distances from the means (K, d)."""
+    K, d = mean.shape
+    columns = np.empty(d * FEW)
+    weights = np.empty(K * FEW)
+    for first in range(0, len(x), FEW):
+        _turn(x, first, FEW, columns)
+        _turn(weight, first, FEW, weights)
+        for k in range(K):
+            for c in range(d):
+                centre = splat(mean[k, c])
+                product = splat(0.0)
+                for v in range(0, FEW, LANES):
+                    away = sub(load(columns, c * FEW + v), centre)
+                    weighted = mul(load(weights, k * FEW + v), away)
+                    product = fma(weighted, away, product)
+                squares[k, c] += total(product)
 
 
 @kernel
