@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import LANES, fma, load, mul, splat, store, sub, total
+from sklearn_struct.compiled.simd import LANES, add, fma, load, mul, splat, store, sub, total
 from sklearn_struct.hidden_markov.gaussian_kernels import LEAST
 
 __all__ = [
@@ -120,8 +120,8 @@ def _distances(away: np.ndarray, factor: np.ndarray, d: int, distance: np.ndarra
 
 
 @kernel
-def add_column_sums(x: np.ndarray, weight: np.ndarray, sums: np.ndarray) -> None:
-    """Add to `sums` (K, d) numbers times weights (n, K)."""
+def add_column_sums(x: np.ndarray, weight: np.ndarray, mass: np.ndarray, sums: np.ndarray) -> None:
+    """Add to `mass` (K,) the weights (n, K), and to `sums` (K, d) numbers times weights."""
     K, d = sums.shape
     columns = np.empty(d * FEW)
     weights = np.empty(K * FEW)
@@ -129,6 +129,10 @@ def add_column_sums(x: np.ndarray, weight: np.ndarray, sums: np.ndarray) -> None
         _turn(x, first, FEW, columns)
         _turn(weight, first, FEW, weights)
         for k in range(K):
+            all_rows = splat(0.0)
+            for v in range(0, FEW, LANES):
+                all_rows = add(all_rows, load(weights, k * FEW + v))
+            mass[k] += total(all_rows)
             for c in range(d):
                 product = splat(0.0)
                 for v in range(0, FEW, LANES):

@@ -173,9 +173,10 @@ def _sums(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     for part in _slices(len(x)):
         of_part = np.zeros_like(mass)
         if by_rows(x[part], weight.shape[1]):
-            mass += weight[part].sum(axis=0)
+            of_states = np.zeros(weight.shape[1])
             turned = np.zeros(of_part.shape[::-1])
-            add_column_sums(x[part], weight[part], turned)
+            add_column_sums(x[part], weight[part], of_states, turned)
+            mass += of_states
             of_part = turned.T
         else:
             add_masses(x[part], weight[part], of_part)
