@@ -81,7 +81,8 @@ def test_hmmlearn_agrees(kind):
 @pytest.mark.parametrize("kind", ["diag", "full", "tied", "spherical"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_hmmlearn_agrees_on_each_type_of_covariances(kind):
-    K, d = 3, 3
+    K = 3
+    d = 3
     rng = np.random.RandomState(1)
     lengths = [200, 1, 350, 120]
     z = np.repeat(rng.randint(K, size=sum(lengths)), 2)[: sum(lengths)]

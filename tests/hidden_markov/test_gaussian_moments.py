@@ -131,7 +131,8 @@ def test_columns_have_the_moments_of_what_is_there():
     diag = fit_gaussians(gaps, posterior, np.zeros(2))
     spherical = fit_gaussians(gaps, posterior, np.zeros(2), "spherical")
     for k in range(3):
-        squares = mass = 0.0
+        squares = 0.0
+        mass = 0.0
         for c in range(2):
             there = ~np.isnan(gaps[:, c])
             values = gaps[there, c]
