@@ -274,8 +274,16 @@ def as_dtype(X: SequenceArray, dtype: DTypeLike) -> SequenceArray:
         return SequenceArray(X.stored.astype(dtype), X.offsets, X.names)
 
 
-def check_numbers(X: SequenceArray) -> None:
+def _are_bad(values: np.ndarray, missing: bool) -> np.ndarray:
+    """Which numbers are not finite, and do not stand for what may be missing."""
+    bad: np.ndarray = np.isinf(values) if missing else ~np.isfinite(values)
+    return bad
+
+
+def check_numbers(X: SequenceArray, missing: bool = False) -> None:
     """Raise NonFiniteError for the first NaN or infinite value, ValueError for damaged indices.
+
+    NaN passes if it stands for what is `missing`.
 
     The indices of a sparse X were checked when X was made, but may have been overwritten since.
     """
@@ -283,10 +291,10 @@ def check_numbers(X: SequenceArray) -> None:
         if sp.issparse(part):
             check_csr(part, "X.tokens")
     # the place is looked for only where there is something to report
-    if all(np.isfinite(_values(part)).all() for part in _parts(X)):
+    if not any(_are_bad(_values(part), missing).any() for part in _parts(X)):
         return
     values = _values(X.tokens)
-    first = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
+    first = int(np.flatnonzero(_are_bad(values, missing).ravel())[0])
     raise NonFiniteError(f"{_place(X, first)}: not finite ({values.flat[first]})")
 
 

@@ -210,6 +210,7 @@ def simple() -> list[tuple[object, object]]:
             SIX_ROWS,
         ),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
+        (HMM(covariance_type="full").fit(NUMBERS, TAGS), NUMBERS),
         (
             ConstraintDrivenHMM({"the": "DET"}, min_length=2, max_iter=1).fit(
                 WORDS, [None, *TAGS[1:]]

@@ -162,7 +162,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"random_state": 0, "tied": True, "tied_transitions": True, "dtype": "float32"},
     ],
     ConstraintDrivenHMM: [{}, {"labeled_features": {"the": "DET"}, "min_length": 2}],
-    HMM: [{}, {"order": 2}],
+    HMM: [{}, {"order": 2}, {"covariance_type": "full"}],
     LogLinearClassifier: [
         {},
         {"features": ProductFeatures(letters)},

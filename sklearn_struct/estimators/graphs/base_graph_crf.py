@@ -229,7 +229,7 @@ class BaseGraphCRF(
     def _look_back(self, objective: LinearObjective) -> None:
         if "gap_" in self.__dict__:
             wanted = self.tol * self.loss_curve_[-1]
-            gap: float = self.gap_
+            gap = vars(self)["gap_"]
             self.gap_, self.gap_certified_ = certified(objective, self._w, gap, wanted)
         every = self._report.counts
         self.inference_report_ = every.as_dict()
