@@ -62,7 +62,9 @@ from peers import (
     dense_crf,
     encoding,
     end_to_end,
+    given_scores,
     graph_messages,
+    hmm_emissions,
     logistic,
     nltk_parsing,
     potts_search,
@@ -71,6 +73,7 @@ from peers import (
 from speed import (
     compiling,
     criteria,
+    embeddings,
     graph_inference,
     growth,
     parsers,
@@ -111,6 +114,8 @@ SUITES = (
     graph_messages,
     potts_search,
     dense_crf,
+    given_scores,
+    hmm_emissions,
     parsers,
     threads,
     responsiveness,
@@ -119,6 +124,7 @@ SUITES = (
     roofline,
     growth,
     criteria,
+    embeddings,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 ROWS = [

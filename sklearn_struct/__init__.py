@@ -14,6 +14,7 @@ from sklearn_struct.encoding.features.input_label_products import ProductFeature
 from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
 from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.token_transformer import TokenTransformer
+from sklearn_struct.encoding.features.token_windows import TokenWindows
 from sklearn_struct.encoding.features.union import SequenceUnion
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 
@@ -77,6 +78,7 @@ __all__ = [
     "SpectralHMM",
     "SpectralLPCFG",
     "TokenTransformer",
+    "TokenWindows",
     "TypedNodes",
     "callbacks",
     "compat",
@@ -87,6 +89,7 @@ __all__ = [
     "metrics",
     "model_selection",
     "persistence",
+    "potentials",
 ]
 
 __version__ = "0.1.0"
@@ -126,6 +129,7 @@ _MODULES = {
     "labeled_features",
     "model_selection",
     "persistence",
+    "potentials",
 }
 
 

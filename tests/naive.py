@@ -371,20 +371,29 @@ class Hidden:
     def emit(self, row, k):
         """Log-probability of one token."""
         total = 0.0
-        d = 0
+        numbers = []
         for value, values, table in zip(
             row, self.hmm.vocabulary_, self.hmm.emission_logprob_, strict=True
         ):
             if values is None:
-                mean = self.hmm.means_[k, d]
-                variance = self.hmm.variances_[k, d]
-                total += -((value - mean) ** 2) / (2 * variance) - math.log(
-                    math.sqrt(2 * math.pi * variance)
-                )
-                d += 1
+                numbers.append(value)
             else:
                 total += table[k, values.get(value, len(values))]
-        return total
+        there = [c for c, value in enumerate(numbers) if not math.isnan(value)]
+        away = np.array([numbers[c] - self.hmm.means_[k, c] for c in there])
+        covariance = self.covariance(k)[np.ix_(there, there)]
+        total -= 0.5 * away @ np.linalg.inv(covariance) @ away
+        return total - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+
+    def covariance(self, k):
+        """The covariance matrix of a state, read off its public attributes."""
+        kind = getattr(self.hmm, "covariance_type", "diag")
+        covariances = self.hmm.covariances_
+        if kind == "tied":
+            return covariances
+        if kind == "full":
+            return covariances[k]
+        return covariances[k] * np.eye(self.hmm.means_.shape[1])
 
     def step(self, y, t):
         """Log-probability of label t given those before it; t = len(y) is the end."""

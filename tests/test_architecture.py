@@ -37,7 +37,7 @@ FLOORS = [
     ["objectives"],
     ["_doc_link", "_whole_fits"],
     ["encoding"],
-    ["metrics", "datasets", "callbacks", "model_selection", "labeled_features"],
+    ["metrics", "potentials", "datasets", "callbacks", "model_selection", "labeled_features"],
     ["estimators"],
     ["inspection", "persistence"],
     ["compat"],  # it writes files of CRFsuite's

@@ -336,6 +336,7 @@ NEW = {  # which no earlier version has
     "PrototypeMRF",
     "SemiMarkovCRF",
     "SkipChainCRF",
+    "TokenWindows",
 }
 NEW_CHOICES = {  # which no earlier version has
     ("distance", "'posterior'"),

@@ -39,7 +39,7 @@ GROUPS = {
     "Loss, penalty and smoothing": """
         loss C l1_ratio class_weight cost block_size blocks piece_size pieces n_steps inputs
         expectations n_samples sample_smoothing smoothing transition_smoothing shrinkage
-        min_variance nodes c1 c2 c
+        covariance_type min_variance nodes c1 c2 c
     """,
     "Sums over labellings": "inference max_sweeps inference_tol pruning",
     "Solver": """

@@ -32,7 +32,15 @@ from sklearn_struct._warning import warn
 __all__ = ["KERNEL_ROOMS", "keep"]
 
 # Rooms that hold kernels, or the containers that kernels receive; a room uses only those before it.
-KERNEL_ROOMS = ("compiled", "containers", "inference", "losses", "linear", "encoding")
+KERNEL_ROOMS = (
+    "compiled",
+    "containers",
+    "inference",
+    "losses",
+    "linear",
+    "encoding",
+    "hidden_markov",
+)
 REMEDY = (
     "Set the environment variable NUMBA_CACHE_DIR to a folder that can be written to and will be "
     "there later."

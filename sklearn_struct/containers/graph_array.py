@@ -243,8 +243,8 @@ class GraphArray(OneDimensional):
         y : list of arrays (h, w), default=None
             Labels of pixels. A node gets the label that most of its pixels have.
         ignore_label : int or str, default=None
-            Pixels of y with this value do not count, as masked ones. A node without any other one
-            gets None, an unknown label.
+            Pixels of y with this value do not count, nor do those that are masked or None. A node
+            without any other one gets None, an unknown label.
 
         Returns
         -------
@@ -255,8 +255,8 @@ class GraphArray(OneDimensional):
         Raises
         ------
         ValueError
-            If an image, its segments and its labels have different shapes, or segments are no whole
-            numbers.
+            If an image, its segments and its labels have different shapes, segments are no whole
+            numbers, or pixels of an image or of its segments are masked.
 
         Examples
         --------

@@ -25,9 +25,15 @@ def graph_of_segments(image: Any, segments: Any, place: str) -> SegmentGraph:
     Raises
     ------
     ValueError
-        With the place, if the segments are no whole numbers, or of another shape than the image.
+        With the place, if the segments are no whole numbers, or of another shape than the image, or
+        if pixels are masked.
     """
     node, n = _node_of_pixel(segments, place)
+    if np.ma.is_masked(image):
+        raise ValueError(
+            f"images{place} has masked pixels, which each segment would count; write "
+            f"images{place}.filled(...), and ignore the labels of these segments"
+        )
     pixels = np.asarray(image)
     if pixels.dtype.kind not in "fiub":
         raise ValueError(f"images{place} must hold real numbers, got dtype {pixels.dtype}")
@@ -58,14 +64,21 @@ def labels_of_segments(y: Any, segments: Any, ignore_label: Any, place: str) -> 
     Raises
     ------
     ValueError
-        With the place, if y has another shape than the segments.
+        With the place, if y has another shape than the segments, or numbers that are not whole.
     """
     node, n = _node_of_pixel(segments, place)
     array = np.asanyarray(y)
     if array.shape != node.shape:
         raise ValueError(f"y{place} has the shape {array.shape}, but segments{place} {node.shape}")
+    if array.dtype.kind not in "biuUO":
+        raise ValueError(
+            f"y{place} has dtype {array.dtype}, but labels are integers or strings; write "
+            "y.astype(int)"
+        )
     known = ~np.ma.getmaskarray(array).ravel()
     labels = np.ma.getdata(array).ravel()
+    if labels.dtype == object:
+        known &= np.array([label is not None for label in labels.tolist()], dtype=bool)
     if ignore_label is not None:
         known &= np.asarray(labels != ignore_label, dtype=bool)
     classes, codes = np.unique(labels[known], return_inverse=True)
@@ -80,6 +93,8 @@ def labels_of_segments(y: Any, segments: Any, ignore_label: Any, place: str) -> 
 
 def _node_of_pixel(segments: Any, place: str) -> tuple[np.ndarray, int]:
     """The node of each pixel, and how many nodes there are."""
+    if np.ma.is_masked(segments):
+        raise ValueError(f"segments{place} has masked pixels; give each pixel a segment")
     array = np.asarray(segments)
     if array.dtype.kind not in "iu" or array.ndim not in (2, 3):
         raise ValueError(

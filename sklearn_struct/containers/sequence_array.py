@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from sklearn_struct.containers.data_frames import is_frame, names_of, refuse_lazy, runs, table
 from sklearn_struct.containers.one_dimensional import OneDimensional
+from sklearn_struct.containers.sparse_and_dense import SparseAndDense, stacked
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.containers.typing import Frame
 
@@ -66,17 +67,23 @@ class SequenceArray(OneDimensional):
 
     def __init__(
         self,
-        tokens: ArrayLike | sp.sparray,
+        tokens: ArrayLike | sp.sparray | SparseAndDense,
         offsets: ArrayLike,
         feature_names: ArrayLike | Callable[[], ArrayLike] | None = None,
     ) -> None:
-        self.tokens: Any = as_csr(tokens, "tokens") if sp.issparse(tokens) else np.asarray(tokens)
+        # what readers of large X take; of embeddings beside attributes, `tokens` would be a copy
+        self.stored: Any = tokens
+        if sp.issparse(tokens):
+            self.stored = as_csr(tokens, "tokens")
+        elif not isinstance(tokens, SparseAndDense):
+            self.stored = np.asarray(tokens)
+        self._matrix: sp.csr_array | None = None
         self.offsets = np.asarray(offsets).astype(np.int64)
         if not np.array_equal(self.offsets, offsets):
             raise ValueError("offsets must be whole numbers")
         self.names: Any = feature_names
-        if self.tokens.ndim not in (1, 2):
-            raise ValueError(f"tokens must have one or two dimensions, got {self.tokens.ndim}")
+        if self.stored.ndim not in (1, 2):
+            raise ValueError(f"tokens must have one or two dimensions, got {self.stored.ndim}")
         bounds = self.offsets
         if (
             bounds.ndim != 1
@@ -85,12 +92,20 @@ class SequenceArray(OneDimensional):
             or np.any(bounds[1:] < bounds[:-1])
         ):
             raise ValueError("offsets must be one-dimensional, start at 0 and never decrease")
-        if bounds[-1] != self.tokens.shape[0]:
+        if bounds[-1] != self.stored.shape[0]:
             raise ValueError(
-                f"offsets end at {bounds[-1]}, but there are {self.tokens.shape[0]} tokens"
+                f"offsets end at {bounds[-1]}, but there are {self.stored.shape[0]} tokens"
             )
         if not callable(feature_names):
             self._check_names()
+
+    @property
+    def tokens(self) -> Any:
+        """The tokens of all sequences: an ndarray or a csr_array."""
+        # kept, as who asks once will ask again; nothing that fits or predicts chains asks
+        if isinstance(self.stored, SparseAndDense) and self._matrix is None:
+            self._matrix = self.stored.tocsr()
+        return self.stored if self._matrix is None else self._matrix
 
     @property
     def feature_names(self) -> np.ndarray | None:
@@ -104,9 +119,9 @@ class SequenceArray(OneDimensional):
     def _check_names(self) -> None:
         if self.names is not None:
             self.names = np.asarray(self.names, dtype=object)
-            if self.names.shape != self.tokens.shape[1:]:
+            if self.names.shape != self.stored.shape[1:]:
                 raise ValueError(
-                    f"{self.names.size} feature names for tokens of shape {self.tokens.shape}"
+                    f"{self.names.size} feature names for tokens of shape {self.stored.shape}"
                 )
 
     @classmethod
@@ -268,7 +283,8 @@ class SequenceArray(OneDimensional):
         return len(self.offsets) - 1
 
     def _one(self, i: int) -> Any:
-        return self.tokens[self.offsets[i] : self.offsets[i + 1]]
+        tokens = self.stored[self.offsets[i] : self.offsets[i + 1]]
+        return tokens.tocsr() if isinstance(tokens, SparseAndDense) else tokens
 
     def _several(self, chosen: np.ndarray, consecutive: bool) -> SequenceArray:
         lengths = self.lengths[chosen]
@@ -276,9 +292,9 @@ class SequenceArray(OneDimensional):
         # a view: consecutive sequences share their tokens' memory
         if consecutive:
             first = self.offsets[chosen[0]] if len(chosen) else 0
-            tokens = self.tokens[first : first + offsets[-1]]
+            tokens = self.stored[first : first + offsets[-1]]
         else:
-            tokens = self.tokens[
+            tokens = self.stored[
                 np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
             ]
         return SequenceArray(tokens, offsets, self.names)
@@ -290,12 +306,7 @@ class SequenceArray(OneDimensional):
             for part in arrays
         ]
         offsets = _offsets(np.concatenate([part.lengths for part in parts]))
-        tokens = [part.tokens for part in parts]
-        if any(map(sp.issparse, tokens)):
-            stacked = sp.vstack([sp.csr_array(part) for part in tokens], format="csr")
-        else:
-            stacked = np.concatenate(tokens)
-        return SequenceArray(stacked, offsets, parts[0].names)
+        return SequenceArray(stacked([part.stored for part in parts]), offsets, parts[0].names)
 
     def __eq__(self, other: object) -> bool:
         """Whether both hold the same sequences, value by value."""
@@ -303,7 +314,7 @@ class SequenceArray(OneDimensional):
             return NotImplemented
         if (
             not np.array_equal(self.offsets, other.offsets)
-            or self.tokens.shape != other.tokens.shape
+            or self.stored.shape != other.stored.shape
         ):
             return False
         if sp.issparse(self.tokens) or sp.issparse(other.tokens):
@@ -311,8 +322,9 @@ class SequenceArray(OneDimensional):
         return bool(np.array_equal(self.tokens, other.tokens))
 
     def __repr__(self) -> str:
-        features = f", n_features={self.tokens.shape[1]}" if self.tokens.ndim == 2 else ""
-        return f"SequenceArray(n_sequences={len(self)}, n_tokens={self.tokens.shape[0]}{features})"
+        n_tokens, *n_features = self.stored.shape
+        features = f", n_features={n_features[0]}" if n_features else ""
+        return f"SequenceArray(n_sequences={len(self)}, n_tokens={n_tokens}{features})"
 
 
 def _offsets(lengths: ArrayLike) -> np.ndarray:

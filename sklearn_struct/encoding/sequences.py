@@ -15,6 +15,7 @@ from numpy.typing import DTypeLike
 
 from sklearn_struct.containers.data_frames import is_frame, refuse_lazy
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.sparse_and_dense import SparseAndDense
 from sklearn_struct.containers.sparse_input import check_csr
 from sklearn_struct.containers.typing import Matrix, SequenceInput, Sequences
 from sklearn_struct.exceptions import (
@@ -111,7 +112,7 @@ def form(X: object) -> str:
     """
     refuse_lazy(X, "X")
     if isinstance(X, SequenceArray):
-        return "attributes" if X.tokens.dtype == object and X.names is not None else "packed"
+        return "attributes" if X.stored.dtype == object and X.names is not None else "packed"
     if isinstance(X, np.ndarray) and X.ndim == 3:
         return "arrays"
     if isinstance(X, np.generic) or getattr(X, "shape", None) == ():
@@ -267,24 +268,33 @@ def _as_2d(sequence: object, i: int) -> np.ndarray:
 
 def as_dtype(X: SequenceArray, dtype: DTypeLike) -> SequenceArray:
     """X in a float type; what is too large for it becomes infinite."""
-    if X.tokens.dtype == dtype:
+    if X.stored.dtype == dtype:
         return X
     with np.errstate(over="ignore"):  # check_numbers says where the infinite value is
-        return SequenceArray(X.tokens.astype(dtype), X.offsets, X.names)
+        return SequenceArray(X.stored.astype(dtype), X.offsets, X.names)
 
 
-def check_numbers(X: SequenceArray) -> None:
+def _are_bad(values: np.ndarray, missing: bool) -> np.ndarray:
+    """Which numbers are not finite, and do not stand for what may be missing."""
+    bad: np.ndarray = np.isinf(values) if missing else ~np.isfinite(values)
+    return bad
+
+
+def check_numbers(X: SequenceArray, missing: bool = False) -> None:
     """Raise NonFiniteError for the first NaN or infinite value, ValueError for damaged indices.
+
+    NaN passes if it stands for what is `missing`.
 
     The indices of a sparse X were checked when X was made, but may have been overwritten since.
     """
-    if sp.issparse(X.tokens):
-        check_csr(X.tokens, "X.tokens")
-    values = _values(X)
+    for part in _parts(X):
+        if sp.issparse(part):
+            check_csr(part, "X.tokens")
     # the place is looked for only where there is something to report
-    if np.isfinite(values).all():
+    if not any(_are_bad(_values(part), missing).any() for part in _parts(X)):
         return
-    first = int(np.flatnonzero(~np.isfinite(values).ravel())[0])
+    values = _values(X.tokens)
+    first = int(np.flatnonzero(_are_bad(values, missing).ravel())[0])
     raise NonFiniteError(f"{_place(X, first)}: not finite ({values.flat[first]})")
 
 
@@ -296,24 +306,33 @@ def largest_sum(X: SequenceArray) -> float:
     NonFiniteError
         If a value is too large to learn from.
     """
-    values = _values(X)
     # max(abs(values)) would copy all values
     # and would need as much memory as X
-    largest = max(float(values.max(initial=0)), -float(values.min(initial=0)))
+    largest = max(
+        max(float(values.max(initial=0)), -float(values.min(initial=0)))
+        for values in map(_values, _parts(X))
+    )
     if largest > LEARNABLE:
+        values = _values(X.tokens)
         first = int(np.argmax(np.abs(values) > LEARNABLE))
         raise NonFiniteError(
             f"{_place(X, first)}: {values.flat[first]:.4g} is too large to learn from, as products "
             "of features and their squares are not finite: scale numeric features"
         )
-    n_values = (
-        np.diff(X.tokens.indptr).max(initial=0) if sp.issparse(X.tokens) else X.tokens.shape[1]
+    n_values = sum(
+        part.shape[1] if isinstance(part, np.ndarray) else int(np.diff(part.indptr).max(initial=0))
+        for part in _parts(X)
     )
-    return largest * int(n_values)
+    return largest * n_values
 
 
-def _values(X: SequenceArray) -> np.ndarray:
-    tokens: Matrix = X.tokens
+def _parts(X: SequenceArray) -> list[Matrix]:
+    """The matrices that X is stored as."""
+    stored = X.stored
+    return [stored.sparse, stored.dense] if isinstance(stored, SparseAndDense) else [stored]
+
+
+def _values(tokens: Matrix) -> np.ndarray:
     return tokens if isinstance(tokens, np.ndarray) else tokens.data
 
 

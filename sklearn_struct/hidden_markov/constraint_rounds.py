@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.containers.structures import Block
-from sklearn_struct.hidden_markov.densities import Gaussians
 from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
+from sklearn_struct.hidden_markov.gaussians import mixed_gaussians
 from sklearn_struct.hidden_markov.markov_chain import Markov, potentials, tally
 from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints
 from sklearn_struct.inference.chains.chain import Chain
@@ -54,11 +54,10 @@ class ConstraintRounds(NamedTuple):
         old = self.supervised
         new = self.training.maximise(expectation)
         share = self.supervised_share
-        pairs = zip(old.gaussians, new.gaussians, strict=True)
         return HiddenMarkov(
             Markov(*(_mixed(share, a, b) for a, b in zip(old.markov, new.markov, strict=True))),
             [_mixed(share, a, b) for a, b in zip(old.tables, new.tables, strict=True)],
-            Gaussians(*(share * a + (1 - share) * b for a, b in pairs)),
+            mixed_gaussians(share, old.gaussians, new.gaussians),
         )
 
     def best(self, model: HiddenMarkov) -> tuple[np.ndarray, np.ndarray]:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.densities import (
-    Gaussians,
-    fit_gaussians,
-    log_ratios,
-    value_counts,
-)
+from sklearn_struct.hidden_markov.densities import log_ratios, value_counts
 from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
+from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, n_contexts
 
 __all__ = ["labelled_start", "random_start"]
@@ -25,7 +21,7 @@ def labelled_start(
     others.
     """
     # labels that are not known do not count: EM adds what is expected of them later
-    counts, posterior = training.counted(codes)
+    counts, posterior, _ = training.counted(codes)
     model = training.maximise(Expectation(Markov(*(table + 1.0 for table in counts)), posterior))
     tables = [
         log_ratios(value_counts(column, posterior, table.shape[1]), 1.0)
@@ -60,8 +56,10 @@ def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov
         # apart
         tables.append(log_ratios(frequency * rng.exponential(size=(K, n))))
     share = training.token_weight / training.token_weight.sum()
-    alike = fit_gaussians(observed.numbers, np.repeat(share[:, None], K, axis=1), options.floor)
+    alike = fit_gaussians(
+        observed.numbers, np.repeat(share[:, None], K, axis=1), options.floor, options.covariance
+    )
     # means at tokens that occur, which are never far from all data
-    at = rng.choice(len(share), size=K, p=share)
-    gaussians = Gaussians(observed.numbers[at], alike.variance)
+    at = observed.numbers[rng.choice(len(share), size=K, p=share)]
+    gaussians = alike._replace(mean=np.where(np.isnan(at), alike.mean, at))
     return HiddenMarkov(estimate(counts, 0.0, options.stop), tables, gaussians)

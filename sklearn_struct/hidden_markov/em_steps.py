@@ -12,15 +12,11 @@ import numpy as np
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.hidden_markov import markov_chain as chains
-from sklearn_struct.hidden_markov.densities import (
-    Gaussians,
-    fit_gaussians,
-    log_densities,
-    log_prior,
-    log_ratios,
-    value_counts,
-)
+from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, value_counts
+from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
+from sklearn_struct.hidden_markov.gaussians import Gaussians, log_densities
 from sklearn_struct.hidden_markov.markov_chain import Markov
+from sklearn_struct.hidden_markov.missing_numbers import is_incomplete
 from sklearn_struct.inference.chains.chain import Chain
 
 __all__ = [
@@ -89,7 +85,7 @@ class HiddenMarkov(NamedTuple):
 
 class Options(NamedTuple):
     """How parameters are estimated: sizes of the tables, add-lambda smoothing, least variances (d,)
-    of the numbers.
+    of the numbers, the kind of their covariances.
     """
 
     order: int
@@ -98,15 +94,17 @@ class Options(NamedTuple):
     smoothing: float
     transition_smoothing: float
     floor: np.ndarray
+    covariance: str = "diag"
 
 
 class Expectation(NamedTuple):
     """Expected counts of the chain, and weighted posteriors (n, K) of the labels, of which M-steps
-    take emissions.
+    take emissions; missing numbers are expected under ``gaussians``.
     """
 
     markov: Markov
     posterior: np.ndarray
+    gaussians: Gaussians | None = None
 
 
 def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray:
@@ -198,7 +196,16 @@ class Training:
         self.structure = self.inference.structure(observed.offsets)
         # as many as parts, so that sums have one order for any number of threads
         self.blocks = self.inference.blocks(self.structure, n_labels, n_blocks=16)
+        self.any_known = bool(np.any(codes >= 0))
         self.token_weight = np.repeat(weight, np.diff(observed.offsets))
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether counts are all that is needed, since nothing is hidden that must be expected."""
+        if self.options.covariance in ("full", "tied") and is_incomplete(self.observed.numbers):
+            return False
+        # labels of sequences that do not count need not be known
+        return bool(np.all(self.codes[self.token_weight > 0] >= 0))
 
     def counted(self, codes: np.ndarray) -> Expectation:
         """Counts of the labels that are known (others are -1), and of them alone."""
@@ -241,12 +248,15 @@ class Training:
 
         parts, values = zip(*self.pool.map(work, len(self.blocks)), strict=True)
         counts = Markov(*(np.sum(np.stack(tables), axis=0) for tables in zip(*parts, strict=True)))
-        return Expectation(counts, posterior), sum(values) + self.prior(model)
+        expected = Expectation(counts, posterior, model.gaussians)
+        return expected, sum(values) + self.prior(model)
 
     def clamped(self, model: HiddenMarkov, block: Block) -> np.ndarray:
         """Emissions with -inf for all labels but the known one of each token."""
         scores = emission(model, self.observed, block.tokens)
         codes = self.codes[block.tokens]
+        if not self.any_known:
+            return scores
         # log Z over what known labels allow is what EM raises
         scores[(codes >= 0)[:, None] & (codes[:, None] != np.arange(self.n_labels))] = -np.inf
         return scores
@@ -254,7 +264,7 @@ class Training:
     def maximise(self, expectation: Expectation) -> HiddenMarkov:
         """The most probable parameters, given expected counts."""
         options = self.options
-        counts, posterior = expectation
+        counts, posterior, before = expectation
         tables = [
             log_ratios(value_counts(codes, posterior, n), options.smoothing)
             for codes, n in zip(self.observed.codes, options.n_values, strict=True)
@@ -262,7 +272,14 @@ class Training:
         return HiddenMarkov(
             chains.estimate(counts, options.transition_smoothing, options.stop),
             tables,
-            fit_gaussians(self.observed.numbers, posterior, options.floor),
+            fit_gaussians(
+                self.observed.numbers,
+                posterior,
+                options.floor,
+                options.covariance,
+                before,
+                self.token_weight,
+            ),
         )
 
     def prior(self, model: HiddenMarkov) -> float:

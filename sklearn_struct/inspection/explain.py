@@ -136,7 +136,7 @@ def _base_scores(
     """log q0 of each label at each token and of each step, or None for a model without a base."""
     if not isinstance(model, BaseBasedChain) or not isinstance(sequences, BasedSequences):
         return None
-    n = sequences.X.tokens.shape[0]
+    n = sequences.X.stored.shape[0]
     cliques = tuple(slice(0, len(family.nodes)) for family in structure.families)
     block = Block(slice(0, 1), slice(0, n), cliques, structure)
     return model._base_potentials(sequences)(block)
@@ -152,7 +152,7 @@ class _Rows:
         X = sequences.X
         self.model = model
         self.pattern = model._pattern
-        n = X.tokens.shape[0]
+        n = X.stored.shape[0]
         self.structure = chain(X.offsets, self.pattern.order)
         self.base = _base_scores(model, sequences, self.structure)
         self.based = np.arange(n if self.base else 0)

@@ -36,9 +36,9 @@ class GridDisplay:
     image : ndarray of shape (h, w) or (h, w, 3), or None
         What to show: grey, or red, green and blue; None for labels alone.
     prediction : ndarray of shape (h, w)
-        Labels. Masked pixels stay white.
+        Labels. Pixels that are masked or None stay white.
     truth : ndarray of shape (h, w) or None, default=None
-        True labels; masked where they are unknown.
+        True labels; masked or None where they are unknown.
     classes : sequence or None, default=None
         The labels that have colours, in this order; None for those that occur.
 
@@ -161,11 +161,13 @@ class GridDisplay:
         GridDisplay
             Itself.
         """
-        colours = self._colours(cmap)
+        truth = None if self.truth is None else _known(self.truth, None)
+        prediction = _known(self.prediction, None)
+        colours = self._colours(cmap, [prediction] if truth is None else [prediction, truth])
         parts: list[Any] = [
             self.image,
-            None if self.truth is None else _coloured(self.truth, colours),
-            _coloured(self.prediction, colours),
+            None if truth is None else _coloured(truth, colours),
+            _coloured(prediction, colours),
         ]
         panels = [pair for pair in zip(titles, parts, strict=True) if pair[1] is not None]
         if axes is None:
@@ -184,14 +186,15 @@ class GridDisplay:
         self.figure_ = self.axes_[0].figure
         return self
 
-    def _colours(self, cmap: str | Colormap | None) -> dict[Any, Any]:
+    def _colours(
+        self, cmap: str | Colormap | None, shown: list[np.ma.MaskedArray[Any, Any]]
+    ) -> dict[Any, Any]:
         """The colour of each label."""
         from matplotlib import colormaps
 
         classes = self.classes
         if classes is None:
-            both = [self.prediction] if self.truth is None else [self.prediction, self.truth]
-            occur = [np.ma.compressed(np.ma.asarray(part)) for part in both]
+            occur = [np.ma.compressed(part) for part in shown]
             classes = np.unique(np.concatenate(occur)).tolist()
         n = len(classes)
         if cmap is None:
@@ -213,7 +216,7 @@ class GridDisplay:
         )
 
 
-def _known(y: Any, ignore_label: Any) -> np.ndarray:
+def _known(y: Any, ignore_label: Any) -> np.ma.MaskedArray[Any, Any]:
     """Labels, masked where they are unknown."""
     labels = np.ma.asarray(y)
     if labels.dtype == object:

@@ -10,6 +10,7 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.lookup_for_prediction import LookupMap
 from sklearn_struct.linear.padded_rows import RowsMap
+from sklearn_struct.linear.sparse_beside_dense import SumMap
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["SharedRows"]
@@ -20,13 +21,13 @@ class SharedRows:
 
     Parameters
     ----------
-    of_rows : DenseMap, RowsMap or LookupMap
+    of_rows : DenseMap, RowsMap, LookupMap or SumMap
         From a row of X to its n numbers.
     n : int
         How many nodes share a row.
     """
 
-    def __init__(self, of_rows: DenseMap | RowsMap | LookupMap, n: int) -> None:
+    def __init__(self, of_rows: DenseMap | RowsMap | LookupMap | SumMap, n: int) -> None:
         self.of_rows = of_rows
         self.n = n
         self.dtype = of_rows.dtype
@@ -44,7 +45,7 @@ class SharedRows:
         return self.of_rows.grains
 
     @property
-    def _trained(self) -> DenseMap | RowsMap:
+    def _trained(self) -> DenseMap | RowsMap | SumMap:
         """The map of rows, which must have a way back."""
         assert not isinstance(self.of_rows, LookupMap)
         return self.of_rows

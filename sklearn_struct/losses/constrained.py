@@ -9,6 +9,7 @@ import numpy as np
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 from sklearn_struct.losses.base import Batch, Loss
+from sklearn_struct.losses.latent_margin import LatentMargin
 
 __all__ = ["Constrained"]
 
@@ -62,6 +63,16 @@ class Constrained(Loss):
             start.loss if isinstance(start, Constrained) else None,
         )
         return value, Constrained(loss, self.transitions)
+
+    def completed(self, batch: Batch) -> np.ndarray:
+        """Those of the other loss, of labels that it completes: the best that are allowed."""
+        loss: LatentMargin = self.loss  # type: ignore[assignment]
+        return loss.completed(self._forbid(batch))
+
+    def of_completed(self) -> Loss:
+        """That of the other loss, constrained."""
+        loss: LatentMargin = self.loss  # type: ignore[assignment]
+        return Constrained(loss.of_completed(), self.transitions)
 
     def parts(self) -> tuple[Loss, Loss]:
         """Those of the other loss, constrained."""

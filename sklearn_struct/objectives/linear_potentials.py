@@ -17,22 +17,23 @@ import scipy.sparse as sp
 from sklearn_struct.compiled.simd import aligned
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.sparse_and_dense import number_of_dense
 from sklearn_struct.containers.structures import Block, Family, Potentials, Structure
 from sklearn_struct.linear.added_intercepts import add_to_rows
 from sklearn_struct.linear.dense import DenseMap
-from sklearn_struct.linear.lookup_for_prediction import Lookup, LookupMap
+from sklearn_struct.linear.lookup_for_prediction import Lookup
 from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.scaled_scores import ScaleMap
 from sklearn_struct.linear.shared_rows import SharedRows
 from sklearn_struct.linear.tables_in_turn import TablesInTurn
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
+from sklearn_struct.objectives.node_maps import NodeMap, node_map_of
 from sklearn_struct.objectives.tied_columns import TiedMap
 from sklearn_struct.objectives.weight_patterns import (
     Pattern,
     Segments,
     every_clique_pair,
-    every_node_pair,
     segments,
     split,
 )
@@ -43,16 +44,10 @@ __all__ = [
     "Kinds",
     "LinearPotentials",
     "bind",
-    "by_matrix",
     "clique_features",
-    "lookup",
-    "without_zeros",
 ]
 
 CliqueMap: TypeAlias = DenseMap | PairsMap | RowsMap | TablesInTurn | TiedMap | None
-
-# share of other values than 0 below which loops over them are faster than matrix products
-SPARSE = 0.25
 
 
 class Kinds(NamedTuple):
@@ -85,24 +80,6 @@ class Inputs(NamedTuple):
     kinds: Kinds | None = None
 
 
-def by_matrix(pattern: Pattern, X: SequenceArray) -> bool:
-    """Whether tokens and weights are multiplied as dense matrices."""
-    return pattern.node is None and not sp.issparse(X.tokens)
-
-
-def without_zeros(X: SequenceArray) -> SequenceArray:
-    """X itself, or, if it is a matrix of mostly zeros, the same as a sparse one."""
-    # a fit reads X hundreds of times, so a copy without zeros pays
-    if sp.issparse(X.tokens) or np.count_nonzero(X.tokens) >= SPARSE * X.tokens.size:
-        return X
-    return SequenceArray(sp.csr_array(X.tokens), X.offsets)
-
-
-def lookup(pattern: Pattern) -> Lookup:
-    """What `bind` takes to predict, for any X that is not multiplied as a matrix."""
-    return Lookup(every_node_pair(pattern), pattern.n_scores)
-
-
 def bind(
     pattern: Pattern,
     X: SequenceArray,
@@ -114,18 +91,7 @@ def bind(
     """The potentials that parameters of this pattern give to X; with `table` for a single pass over
     X, forward. `inputs` says what X does not; by default cliques have features of their last nodes.
     """
-    K = pattern.n_scores
-    node_map: DenseMap | RowsMap | LookupMap | ScaleMap
-    if pattern.n_scales:
-        scores = X.tokens.toarray() if sp.issparse(X.tokens) else X.tokens
-        node_map = ScaleMap(np.asarray(scores, dtype=dtype), pattern.n_scales)
-    elif by_matrix(pattern, X):
-        node_map = DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), K)
-    elif table is None:
-        node_map = RowsMap(csr(X.tokens, dtype), every_node_pair(pattern), K)
-    else:
-        # a single pass: sorting its indices would cost more than it saves
-        node_map = LookupMap(csr(X.tokens, dtype, canonical=False), table)
+    node_map = node_map_of(pattern, X, dtype, table)
     if inputs is None:
         columns = pattern.edge_columns
         families = structure.families
@@ -135,7 +101,7 @@ def bind(
     clique_maps = [
         _clique_map(pattern, f, rows, dtype, many) for f, rows in enumerate(inputs.cliques)
     ]
-    of_nodes: DenseMap | RowsMap | LookupMap | ScaleMap | SharedRows = node_map
+    of_nodes: NodeMap | SharedRows = node_map
     if pattern.n_sharing and not isinstance(node_map, ScaleMap):
         of_nodes = SharedRows(node_map, pattern.n_sharing)
     return LinearPotentials(pattern, of_nodes, clique_maps, inputs.kinds)
@@ -171,7 +137,8 @@ def clique_features(
 ) -> list[np.ndarray | sp.csr_array]:
     """For each family the chosen features of the last node of each clique."""
     # columns first, as they are the same for all families, and take longer to choose
-    chosen = X.tokens[:, columns]
+    of_both = number_of_dense(X.stored)
+    chosen = X.stored.columns(columns) if of_both else X.tokens[:, columns]
     # the features of the last token, the one into which the clique leads
     return [chosen[family.nodes[:, -1]] for family in families]
 
@@ -183,7 +150,7 @@ class LinearPotentials:
     ----------
     pattern : Pattern
         Which weights exist.
-    node_map : DenseMap, RowsMap, LookupMap, ScaleMap or SharedRows
+    node_map : DenseMap, RowsMap, LookupMap, SumMap, ScaleMap or SharedRows
         From features of nodes to labels.
     clique_maps : sequence of DenseMap, PairsMap, RowsMap, TablesInTurn, TiedMap or None
         For each family from features of cliques to their columns; None without features: one table
@@ -195,7 +162,7 @@ class LinearPotentials:
     def __init__(
         self,
         pattern: Pattern,
-        node_map: DenseMap | RowsMap | LookupMap | ScaleMap | SharedRows,
+        node_map: NodeMap | SharedRows,
         clique_maps: Sequence[CliqueMap],
         kinds: Kinds | None = None,
     ) -> None:

@@ -184,9 +184,13 @@ class LinearTerms(LinearObjective):
         return Planes()
 
     def image(self, gradient: np.ndarray, i: int) -> np.ndarray:
-        """Potentials of term i, flat, where the parameters are its gradient."""
+        """Potentials of term i, flat, where the parameters are its gradient; 0 for labels that
+        nodes do not have, as these have no gradient.
+        """
         self.add(gradient, i, self._direction, 1.0)
         theta = self.forward(self._direction, i, 1.0)
+        if self.potentials.kinds is not None:
+            theta[theta == -np.inf] = 0.0
         if len(self._direction) <= FEW:
             self._direction[:] = 0.0
         else:

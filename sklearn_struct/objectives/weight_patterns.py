@@ -13,12 +13,14 @@ so are intercepts: they score the last of two labels, and the first one has 0.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.csr import CSR, csr
+from sklearn_struct.containers.sparse_and_dense import number_of_dense
 from sklearn_struct.containers.structures import clique_sizes, n_columns
 from sklearn_struct.linear.observed_feature_labels import BITS, observed
 from sklearn_struct.objectives.tied_columns import Ties, equal_labels, ties
@@ -32,11 +34,15 @@ __all__ = [
     "every_clique_pair",
     "every_node_pair",
     "masked_pairs",
+    "node_pairs",
     "observed_pairs",
     "of_order",
     "segments",
     "split",
 ]
+
+# from sparse rows, codes or masks, weights, how many columns there are, and the least frequency
+PairsOf: TypeAlias = Callable[[sp.csr_array, np.ndarray, np.ndarray, int, int], CSR]
 
 
 class CliquePattern(NamedTuple):
@@ -202,6 +208,29 @@ def all_pairs(
     )
     # 0, so that features which X never has get their weights, too: "all" means all
     return _pairs_of(counts >= (min_frequency if min_frequency > 1 else 0), width)
+
+
+def node_pairs(
+    tokens: Any,
+    of_sparse: PairsOf,
+    codes: np.ndarray,
+    weight: np.ndarray,
+    width: int,
+    min_frequency: int = 1,
+) -> CSR | None:
+    """The pairs of the features of nodes: those that `of_sparse` gives to sparse columns, every one
+    of dense columns; None for a dense matrix.
+    """
+    if sp.issparse(tokens):
+        return of_sparse(tokens, codes, weight, width, min_frequency)
+    n_dense = number_of_dense(tokens)
+    if n_dense == 0:
+        return None
+    left = of_sparse(tokens.sparse, codes, weight, width, min_frequency)
+    right = each_pair(n_dense, width)
+    indptr = np.concatenate([left.indptr, left.indptr[-1] + right.indptr[1:]])
+    indices = np.concatenate([left.indices, right.indices])
+    return CSR(indptr, indices, right.data)
 
 
 def _pairs_of(kept: np.ndarray, width: int) -> CSR:

@@ -130,7 +130,7 @@ def _estimator(model: _Model) -> LinearChainCRF:
     node = CSR(indptr, (pairs % K).astype(np.int32), np.empty(0, np.int32))
     names = vocabulary(model.attributes)
     vectorizer = SequenceVectorizer()
-    vectorizer._learn(names, n)
+    vectorizer._learn(names)
     crf: Any = LinearChainCRF(
         fit_intercept=False,
         transition_features="all" if len(moves) == n_columns(K, 2) else "observed",

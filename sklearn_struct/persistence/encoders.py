@@ -10,6 +10,7 @@ import numpy as np
 
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.encoding.features.column_codes import _KEY_LIMIT, KeyIndex, Values
+from sklearn_struct.encoding.features.embeddings import NamesWithNumbers, with_numbers
 from sklearn_struct.encoding.features.string_numbers import Names
 from sklearn_struct.encoding.features.template_syntax import Template
 from sklearn_struct.encoding.features.templates import FeatureTemplates, _Learnt
@@ -34,6 +35,8 @@ __all__ = ["Shared", "put_templates", "put_vectorizer", "templates", "vectorizer
 OPTIONAL = (int, type(None))
 # tokens to which a template may reach: with padding, each of them is a value of its own
 FARTHEST = 10_000
+# numbers of an embedding
+LONGEST = 1_000_000
 
 
 class Shared:
@@ -68,6 +71,11 @@ class Shared:
         where = f"names/{len(self.stored)}"
         if isinstance(names, _Learnt):
             self.stored.append(_put_learnt(self.arrays, where, names))
+        elif isinstance(names, NamesWithNumbers):
+            put_texts(self.arrays, where, list(names.words))
+            put_texts(self.arrays, f"{where}/embeddings", list(names.lengths))
+            lengths = [int(n) for n in names.lengths.values()]
+            self.stored.append({"lengths": lengths, "separator": names.separator})
         else:
             kind = "vocabulary" if isinstance(names, Names) else "array"
             put_texts(
@@ -85,6 +93,8 @@ class Shared:
                 self.objects.append(
                     vocabulary(strings) if kind == "vocabulary" else object_array(strings)
                 )
+            elif isinstance(kind, dict) and "lengths" in kind:
+                self.objects.append(_with_numbers(self.arrays, where, kind))
             else:
                 self.objects.append(_learnt(self.arrays, where, kind))
 
@@ -109,6 +119,20 @@ def vocabulary(strings: list[str]) -> Names:
     return names
 
 
+def _with_numbers(arrays: Arrays, where: str, stored: Json) -> NamesWithNumbers:
+    lengths, separator = fields(stored, where, lengths=list, separator=str)
+    names = texts(arrays, f"{where}/embeddings")
+    right = len(set(names)) == len(names) == len(lengths) > 0
+    if not right or not all(type(n) is int and 0 < n <= LONGEST for n in lengths):
+        raise ModelFileError(f"{where}: embeddings have names, and one length each")
+    try:
+        return with_numbers(
+            vocabulary(texts(arrays, where)), dict(zip(names, lengths, strict=True)), separator
+        )
+    except ValueError as error:
+        raise ModelFileError(f"{where}: {error}") from error
+
+
 def put_vectorizer(estimator: SequenceVectorizer, where: str, shared: Shared) -> dict[str, Any]:
     state = vars(estimator)
     check_as_fitted(estimator, state.get("_as_fitted", {}))
@@ -127,7 +151,7 @@ def vectorizer(estimator: SequenceVectorizer, stored: Any, where: str, shared: S
         stored, "the vectorizer", names=OPTIONAL, n_features_out=OPTIONAL, **kinds
     )
     take_optional(estimator, stored, "tokens_in")
-    names = shared.get(number, Names)
+    names = shared.get(number, Names | NamesWithNumbers)
     hashed = estimator.n_features is not None
     if (names is not None) == hashed:
         raise ModelFileError(
@@ -137,7 +161,9 @@ def vectorizer(estimator: SequenceVectorizer, stored: Any, where: str, shared: S
         return  # one that was never fitted, and need not be
     if n_features != (estimator.n_features if names is None else len(names)):
         raise ModelFileError(f"a vectorizer of {n_features} columns has other names")
-    estimator._learn(names, n_features, stored.get("tokens_in"))
+    if isinstance(names, NamesWithNumbers) and names.separator != estimator.separator:
+        raise ModelFileError("the names of embeddings have another separator")
+    estimator._learn(names, stored.get("tokens_in"))
 
 
 def put_templates(estimator: FeatureTemplates, where: str, shared: Shared) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sklearn_struct.estimators.hidden_markov.learned_covariances import check_covariances
 from sklearn_struct.exceptions import ModelFileError
+from sklearn_struct.hidden_markov.gaussians import covariance_shape
 from sklearn_struct.hidden_markov.markov_chain import named_shapes, order_of
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
@@ -33,6 +35,7 @@ OPTIONAL = (int, type(None))
 
 def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]:
     arrays = shared.arrays
+    covariances = put_optional(hmm, "covariance_type")
     order = order_of(hmm.transition_logprob_)
     for name in named_shapes(len(hmm.classes_), order):
         arrays[where + name] = np.asarray(getattr(hmm, f"{name}_logprob_"), np.float64)
@@ -43,7 +46,10 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
             arrays[f"{where}emission/{s}"] = np.asarray(table, np.float64)
     if hmm.means_.size:
         arrays[where + "means"] = hmm.means_
-        arrays[where + "variances"] = hmm.variances_
+        name = "variances" if covariances["covariance_type"] == "diag" else "covariances"
+        table = np.asarray(hmm.covariances_, np.float64)
+        # two dimensions at most
+        arrays[where + name] = table.reshape(-1, table.shape[-1]) if table.ndim == 3 else table
     arrays[where + "loss_curve"] = np.array(hmm.loss_curve_, np.float64)
     vocabularies = [
         None if values is None else plain(list(values), "vocabulary") for values in hmm.vocabulary_
@@ -56,6 +62,7 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         "names": shared.put(vars(hmm).get("_names_in")),
         "n_iter": int(hmm.n_iter_),
         **put_optional(hmm, "rows_in"),
+        **covariances,
     }
 
 
@@ -69,7 +76,7 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         "n_iter": int,
     }
     _, order, vocabularies, hmm._kind, names, n_iter, *_ = fields(
-        stored, "the model", **kinds, **optional(stored, rows_in=bool)
+        stored, "the model", **kinds, **optional(stored, rows_in=bool, covariance_type=str)
     )
     take_optional(hmm, stored, "rows_in")
     if not checks.is_allowed(hmm, "order", order, usual=1) or hmm._kind not in (
@@ -95,17 +102,33 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         None if values is None else _emission(arrays, f"{where}emission/{s}", K, len(values))
         for s, values in enumerate(hmm.vocabulary_)
     ]
-    shape = (K, hmm.vocabulary_.count(None))
-    hmm.means_, hmm.variances_ = (
-        _numbers(arrays, where + name, shape) if shape[1] else np.empty(shape)
-        for name in ("means", "variances")
-    )
-    if np.any(hmm.variances_ <= 0):
-        raise ModelFileError("variances must be positive")
+    _read_gaussians(hmm, stored, arrays, where)
     hmm.loss_curve_ = arrays.take(where + "loss_curve", np.float64).tolist()
     hmm._names_in = shared.get(names, np.ndarray)
     if hmm._names_in is not None and len(hmm._names_in) != hmm.n_features_in_:
         raise ModelFileError(f"{len(hmm._names_in)} names for {hmm.n_features_in_} streams")
+
+
+def _read_gaussians(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str) -> None:
+    kind = stored.get("covariance_type", "diag")
+    if not checks.is_allowed(hmm, "covariance_type", kind, usual="diag"):
+        raise ModelFileError(f"no hidden Markov model has covariances of the type {kind!r}")
+    shape = (len(hmm.classes_), hmm.vocabulary_.count(None))
+    take_optional(hmm, stored, "covariance_type")
+    name = "variances" if kind == "diag" else "covariances"
+    wanted = covariance_shape(kind, *shape)
+    hmm.means_ = np.empty(shape)
+    hmm.covariances_ = np.ones(wanted)
+    if shape[1]:
+        hmm.means_ = _numbers(arrays, where + "means", shape)
+        in_file = (math.prod(wanted[:-1]), shape[1]) if kind == "full" else wanted
+        hmm.covariances_ = _numbers(arrays, where + name, in_file).reshape(wanted)
+    if kind == "diag" and np.any(hmm.covariances_ <= 0):
+        raise ModelFileError("variances must be positive")
+    try:
+        check_covariances(hmm.covariances_, kind, shape)
+    except ValueError as error:
+        raise ModelFileError(str(error)) from error
 
 
 def _numbers(arrays: Arrays, name: str, shape: tuple[int, ...]) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
 from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.token_transformer import TokenTransformer
+from sklearn_struct.encoding.features.token_windows import TokenWindows
 from sklearn_struct.encoding.features.union import SequenceUnion
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.ge_crf import GECRF
@@ -73,6 +74,7 @@ from sklearn_struct.persistence.searches import (
 )
 from sklearn_struct.persistence.segments import put_segments, read_segments
 from sklearn_struct.persistence.spectral_hmm import put_spectral_hmm, spectral_hmm
+from sklearn_struct.persistence.token_windows import put_windows, windows
 from sklearn_struct.persistence.trees import em, parser, put_em, put_parser, put_spectral, spectral
 from sklearn_struct.persistence.weighted_trees import put_weighted, weighted
 
@@ -102,6 +104,7 @@ STATES.update(
         SpectralHMM: State(put_spectral_hmm, spectral_hmm),
         SpectralLPCFG: State(put_spectral, spectral),
         TokenTransformer: State(put_token_transformer, token_transformer, check=check_inner),
+        TokenWindows: State(put_windows, windows),
     }
 )
 SEARCH = State(put_search, search, check=check_search)

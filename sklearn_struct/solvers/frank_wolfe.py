@@ -44,8 +44,10 @@ def frank_wolfe(
     by term.
 
     An iteration is a pass over the terms in random order that asks for planes, and some over those
-    that are kept. Stops when the duality gap is at most `tol` times the value. It begins at zero,
-    which is what the right labellings' planes make; another `w0` is no mean of planes.
+    that are kept. The best point is looked for among the weights after each iteration and their
+    means, in which those after iteration k count k times. Stops when the duality gap is at most
+    `tol` times the value. It begins at zero, which is what the right labellings' planes make;
+    another `w0` is no mean of planes.
     """
     if l1 or not l2 > 0:
         raise ValueError("'frank-wolfe' needs an L2 penalty, and no other; use 'sgd' without one")
@@ -56,12 +58,15 @@ def frank_wolfe(
     course = _Course(objective, l2)
     best = Result(w0.copy(), objective.value_and_grad(w0)[0], 0, False, np.inf)
     best = best._replace(gap=best.value - course.lower_bound(w0))
+    mean = w0.copy()
     while best.n_iter < max_iter and not best.converged:
         course.ask(rng)
         w = objective.compress(course.W)
-        value = objective.value_and_grad(w)[0] + l2 / 2 * float(np.dot(w, w))
-        if value < best.value:
-            best = best._replace(w=w, value=value)
+        mean += 2.0 / (best.n_iter + 2) * (w - mean)
+        for point in (w, mean):
+            value = objective.value_and_grad(point)[0] + l2 / 2 * float(np.dot(point, point))
+            if value < best.value:
+                best = best._replace(w=point.copy(), value=value)
         # the bound never falls but by rounding, so the gap is that of the best point of all
         gap = min(best.gap, max(best.value - course.lower_bound(w), 0.0))
         best = best._replace(n_iter=best.n_iter + 1, gap=gap, converged=gap <= tol * best.value)
@@ -116,7 +121,9 @@ class _Course:
         planes = self.planes[i]
         at = self.W if self.in_weights else theta
         if value > np.max(planes.values(at)) + HIGHER * (1.0 + abs(value)):
-            offset = value - float(np.dot(gradient, theta))
+            # potentials of labels that a node cannot have are -inf, and no slope is there
+            stored = np.flatnonzero(gradient)
+            offset = value - float(np.dot(gradient[stored], theta[stored]))
             if self.in_weights:
                 slope = np.zeros(len(self.W))
                 self.objective.add(gradient, i, slope, 1.0)

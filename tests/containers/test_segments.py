@@ -35,6 +35,8 @@ def test_labels_and_the_way_back():
     assert known == [["b", "x", "a"]]
     masked = np.ma.array(y, mask=SEGMENTS == 5)
     assert GraphArray.from_segments(IMAGE, SEGMENTS, masked)[1] == [["b", None, "a"]]
+    nones = np.where(SEGMENTS == 5, None, y)
+    assert GraphArray.from_segments(IMAGE, SEGMENTS, nones)[1] == [["b", None, "a"]]
     node = np.unique(SEGMENTS, return_inverse=True)[1].reshape(SEGMENTS.shape)
     assert_array_equal(np.array(labels[0])[node] == "c", SEGMENTS == 5)
 
@@ -73,3 +75,17 @@ def test_errors():
     ]:
         with pytest.raises(ValueError, match=match):
             GraphArray.from_segments(*wrong)
+
+
+def test_what_is_masked_or_no_label():
+    hole = np.ma.array(IMAGE, mask=SEGMENTS == 5)
+    with pytest.raises(ValueError, match=r"images\[0\] has masked pixels.*filled"):
+        GraphArray.from_segments(hole, SEGMENTS)
+    holes = [SEGMENTS, np.ma.masked_equal(SEGMENTS, 5)]
+    with pytest.raises(ValueError, match=r"segments\[1\] has masked pixels"):
+        GraphArray.from_segments([IMAGE, IMAGE], holes)
+    with pytest.raises(ValueError, match=r"y\[0\] has dtype float64.*y.astype\(int\)"):
+        GraphArray.from_segments(IMAGE, SEGMENTS, np.where(SEGMENTS == 5, np.nan, 1.0))
+    # a mask that hides nothing is none
+    whole = GraphArray.from_segments(np.ma.array(IMAGE), SEGMENTS)
+    assert whole == GraphArray.from_segments(IMAGE, SEGMENTS)

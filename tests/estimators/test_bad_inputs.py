@@ -105,6 +105,8 @@ def other_width(case):
     if i == 0 or not len(case.rows[0]) or case.form == "dicts" or case.form.startswith("packed"):
         return None
     case.X = FORMS[case.form]([rows[:, :2] if j == i else rows for j, rows in enumerate(case.rows)])
+    if case.form == "embeddings":
+        return LengthMismatchError, rf"X\[{i}\], token 0, feature 'rest': an embedding of 1 "
     return LengthMismatchError, rf"X\[{i}\] has 2 features but X\[0\] has 3"
 
 

@@ -13,7 +13,13 @@ from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import get_tags
 
 import sklearn_struct
-from sklearn_struct import GraphCRF, LogLinearClassifier, SequenceArray, TokenTransformer
+from sklearn_struct import (
+    GraphCRF,
+    LogLinearClassifier,
+    SequenceArray,
+    TokenTransformer,
+    TokenWindows,
+)
 from sklearn_struct.labeled_features import suggest_features
 
 # an argument
@@ -25,6 +31,7 @@ NEEDING = {
     "SequenceUnion",
     "SequenceArray",
     "TokenTransformer",
+    "TokenWindows",
     "TypedNodes",
 }
 ESTIMATORS = [
@@ -100,6 +107,15 @@ def test_damaged_matrices_of_tokens(form):
     model = TokenTransformer(MaxAbsScaler()).fit(SOUND)
     X, _ = FORMS[form]()
     for method in (model.fit, model.fit_transform, model.transform):
+        with pytest.raises(ValueError, match="is a damaged"):
+            method(X)
+
+
+@pytest.mark.parametrize("form", ["list", "packed"])
+def test_damaged_matrices_of_windows(form):
+    windows = TokenWindows().fit([SOUND])
+    X, _ = FORMS[form]()
+    for method in (windows.fit, windows.fit_transform, windows.transform):
         with pytest.raises(ValueError, match="is a damaged"):
             method(X)
 

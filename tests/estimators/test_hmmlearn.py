@@ -76,3 +76,39 @@ def test_hmmlearn_agrees(kind):
         np.testing.assert_allclose(
             np.exp(ours.emission_logprob_[0]), theirs.emissionprob_, atol=1e-8
         )
+
+
+@pytest.mark.parametrize("kind", ["diag", "full", "tied", "spherical"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_hmmlearn_agrees_on_each_type_of_covariances(kind):
+    K = 3
+    d = 3
+    rng = np.random.RandomState(1)
+    lengths = [200, 1, 350, 120]
+    z = np.repeat(rng.randint(K, size=sum(lengths)), 2)[: sum(lengths)]
+    X = rng.normal(size=(sum(lengths), d)) @ rng.normal(size=(d, d)) + 3 * z[:, None]
+    packed = SequenceArray.from_flat(X, lengths)
+    options = {"stop": False, "n_states": K, "covariance_type": kind, "min_variance": 1e-12}
+    start = HMM(max_iter=1, random_state=0, **options).fit(packed)
+    theirs = GaussianHMM(
+        K,
+        covariance_type=kind,
+        n_iter=15,
+        tol=-np.inf,
+        init_params="",
+        min_covar=1e-12,
+        covars_prior=0,
+        covars_weight=0,
+        means_weight=0,
+    )
+    theirs.startprob_ = np.exp(start.start_logprob_)
+    theirs.transmat_ = np.exp(start.transition_logprob_)
+    theirs.means_ = start.means_
+    theirs.covars_ = start.covariances_
+    assert start.score_samples(packed).sum() == pytest.approx(theirs.score(X, lengths), rel=1e-9)
+    ours = HMM(max_iter=15, tol=0, **options).fit(packed, init=start)
+    theirs.fit(X, lengths)
+    np.testing.assert_allclose(np.exp(ours.transition_logprob_), theirs.transmat_, atol=1e-6)
+    np.testing.assert_allclose(ours.means_, theirs.means_, atol=1e-6)
+    covariances = theirs._covars_[:, 0] if kind == "spherical" else theirs._covars_
+    np.testing.assert_allclose(ours.covariances_, covariances, atol=1e-6)

@@ -95,7 +95,10 @@ def test_words_and_labels(estimator, check, form):
     check(estimator, form)
 
 
-@ragged_checks([HMM(), ConstraintDrivenHMM()], forms=["arrays", "object array", "packed"])
+@ragged_checks(
+    [HMM(), HMM(covariance_type="full"), ConstraintDrivenHMM()],
+    forms=["arrays", "object array", "packed"],
+)
 def test_hidden_markov_models(estimator, check, form):
     check(estimator, form)
 

@@ -51,6 +51,7 @@ from sklearn_struct import (
     SequenceVectorizer,
     SpectralHMM,
     TokenTransformer,
+    TokenWindows,
     metrics,
 )
 from sklearn_struct.compat import CRF
@@ -172,6 +173,7 @@ WITHOUT_TABLES = [
     FeatureTemplates(),
     PrototypeFeatures(["word"]),
     SequenceUnion([("attributes", SequenceVectorizer())]),
+    TokenWindows(),
     CRF(),
     SpectralHMM(),
     *(parser() for parser in PARSERS),

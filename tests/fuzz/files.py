@@ -46,12 +46,14 @@ from sklearn_struct import (
     PrototypeFeatures,
     PrototypeMRF,
     SemiMarkovCRF,
+    SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
     SkipChainCRF,
     SpectralHMM,
     SpectralLPCFG,
     TokenTransformer,
+    TokenWindows,
     TypedNodes,
 )
 from sklearn_struct.compat import CRF
@@ -76,6 +78,7 @@ ROWS = [[(word, word[0]) for word in sentence] for sentence in WORDS]
 SIX_ROWS = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 0.5], [3.0, 1.5], [1.0, 0.0], [2.0, 2.0]])
 LABEL_ROWS = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, 0], [0, 1, 1]])
 DICTS = [[{"word": word, "length": len(word)} for word in sentence] for sentence in WORDS]
+EMBEDDINGS = [[{"word": w, "vector": [len(w) / 4, -0.5]} for w in sentence] for sentence in WORDS]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
 TWO_TAGS = [[(tag, tag == "N") for tag in tags] for tags in TAGS]
 TREES = [
@@ -160,7 +163,9 @@ def simple() -> list[tuple[object, object]]:
     of_states = GraphCRF(
         n_states={"NOUN": 2}, shared_states={("DET", "VERB"): 1}, symmetric=True, **QUICK
     )
-    chain_of_rows = LinearChainCRF(max_iter=2, tol=9.0)
+    chain_of_rows = LinearChainCRF(tol=0.1)
+    # with names: a file must have an array, which can be damaged
+    named = SequenceArray.from_sequences(NUMBERS, ["a", "b", "c"])
     return [
         (edges.fit(DICTS, TAGS), DICTS),
         (crf.fit(NUMBERS, CODES), NUMBERS),
@@ -169,24 +174,23 @@ def simple() -> list[tuple[object, object]]:
             vectorizer.transform(WORDS),
         ),
         (make_pipeline(templates, LinearChainCRF()).fit(ROWS, TAGS), ROWS),
-        (GraphCRF(max_iter=2, tol=9.0, inference="bp").fit(GRAPHS, TAGS), GRAPHS),
-        (GraphCRF(max_iter=2, tol=9.0, hidden={"h": 2}).fit(TYPED, TYPED_TAGS), TYPED),
+        (GraphCRF(tol=0.1, inference="bp").fit(GRAPHS, TAGS), GRAPHS),
+        (GraphCRF(tol=0.1, hidden={"h": 2}).fit(TYPED, TYPED_TAGS), TYPED),
         (of_states.fit(GRAPHS, TAGS), GRAPHS),
-        (GraphCRF(loss="hinge", random_state=0, tol=9.0).fit(GRAPHS, TAGS), GRAPHS),
+        (GraphCRF(loss="hinge", random_state=0, tol=0.1).fit(GRAPHS, TAGS), GRAPHS),
         (SemiMarkovCRF(edge_features="all", **QUICK).fit(WORDS, TAGS), WORDS),
         (SemiMarkovCRF(end_features="all", **QUICK).fit(WORDS, [[(0, 2, "NP")]] * 3), WORDS),
-        (SkipChainCRF(max_iter=2, tol=9.0).fit(WORDS, TAGS), WORDS),
+        (SkipChainCRF(tol=0.1).fit(WORDS, TAGS), WORDS),
         (GridCRF(pairwise="contrast", directions=True, **QUICK).fit(IMAGES, LABELS), IMAGES),
         (GridCRF(unary="scores", pairwise="symmetric", **QUICK).fit(IMAGES, LABELS), IMAGES),
-        (FactorialCRF(max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
+        (FactorialCRF(tol=0.1).fit(WORDS, TWO_TAGS), WORDS),
         (
             LatentChainCRF(
                 n_states={"NOUN": 2},
                 shared_states={("DET", "VERB"): 1},
                 state_transitions="left-to-right",
                 random_state=0,
-                max_iter=2,
-                tol=9.0,
+                tol=0.1,
             ).fit(DICTS, TAGS),
             DICTS,
         ),
@@ -196,20 +200,20 @@ def simple() -> list[tuple[object, object]]:
                 tied=True,
                 state_transitions="left-to-right",
                 random_state=0,
-                max_iter=2,
-                tol=9.0,
+                tol=0.1,
             ).fit(DICTS, ["A", "B", "A"][: len(DICTS)]),
             DICTS,
         ),
-        (FactorialCRF(reach=1, max_iter=2, tol=9.0).fit(WORDS, TWO_TAGS), WORDS),
-        (MultiLabelCRF(max_iter=2, tol=9.0).fit(SIX_ROWS, LABEL_ROWS), SIX_ROWS),
+        (FactorialCRF(reach=1, tol=0.1).fit(WORDS, TWO_TAGS), WORDS),
+        (MultiLabelCRF(tol=0.1).fit(SIX_ROWS, LABEL_ROWS), SIX_ROWS),
         (
-            MultiLabelCRF(edges=[[0, 2]], estimator=chain_of_rows, cv=2, max_iter=2, tol=9.0).fit(
+            MultiLabelCRF(edges=[[0, 2]], estimator=chain_of_rows, cv=2, tol=0.1).fit(
                 SIX_ROWS, LABEL_ROWS
             ),
             SIX_ROWS,
         ),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
+        (HMM(covariance_type="full").fit(NUMBERS, TAGS), NUMBERS),
         (
             ConstraintDrivenHMM({"the": "DET"}, min_length=2, max_iter=1).fit(
                 WORDS, [None, *TAGS[1:]]
@@ -220,15 +224,13 @@ def simple() -> list[tuple[object, object]]:
         (MEstimatedCRF(distant_pairs=[("%x[0,0]", "%x[0,1]")]).fit(ROWS, TAGS), ROWS),
         (MEstimatedCRF(edge_features="all", base="locally-uniform").fit(NUMBERS, TAGS), NUMBERS),
         (
-            GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, max_iter=2, tol=9.0).fit(
-                DICTS, [None, *TAGS[1:]]
-            ),
+            GECRF({"word:the": "DET", 1: ("DET", "NOUN")}, tol=0.1).fit(DICTS, [None, *TAGS[1:]]),
             DICTS,
         ),
         (
-            PrototypeMRF(
-                {"word:the": "DET", 1: {"DET", "NOUN"}}, boundary="DET", max_iter=2, tol=9.0
-            ).fit(DICTS, [None, *TAGS[1:]]),
+            PrototypeMRF({"word:the": "DET", 1: {"DET", "NOUN"}}, boundary="DET", tol=0.1).fit(
+                DICTS, [None, *TAGS[1:]]
+            ),
             DICTS,
         ),
         (
@@ -250,6 +252,7 @@ def simple() -> list[tuple[object, object]]:
         (FeatureTemplates("w:%x[0,0]").fit([[(1,), (2.5,), ("x",)]]), [[(1,), ("x",)]]),
         (SpectralHMM(n_states=2, min_frequency=1).fit(WORDS, TAGS), WORDS),
         (PrototypeFeatures(["the", "cat"]).fit(WORDS), WORDS),
+        (TokenWindows([-1, 2], indicator=True).fit(named), named),
     ]
 
 
@@ -293,6 +296,8 @@ def composed() -> list[tuple[object, object]]:
             (MEstimatedPCFG(pieces, pieces="trees", **QUICK).fit(WORDS, TREES), WORDS),
             (make_pipeline(union, chain).fit(WORDS, TAGS), WORDS),
             (union.fit(WORDS), WORDS),
+            (LinearChainCRF(**QUICK).fit(EMBEDDINGS, TAGS), EMBEDDINGS),
+            (SequenceVectorizer(separator="|").fit(EMBEDDINGS), EMBEDDINGS),
             (make_pipeline(scaled).fit(NUMBERS, TAGS), NUMBERS),
             (CRF(c1=0.1, max_iterations=3).fit(DICTS, TAGS), DICTS),
             (search.fit(DICTS, TAGS), DICTS),

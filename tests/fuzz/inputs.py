@@ -323,7 +323,11 @@ def _wrong(model: Any, name: str, result: Any, given: dict[str, Any]) -> str:
         )
     if name == "predict" and hasattr(model, "classes_"):
         # a list in the place of an array may have tuples, of which numpy would make rows
-        known = set(getattr(model.classes_, "tolist", lambda: model.classes_)())
+        labels = getattr(model.classes_, "tolist", lambda: model.classes_)()
+        if all(isinstance(column, np.ndarray) for column in labels):
+            # of a table of labels an array for each column
+            labels = [label for column in labels for label in column.tolist()]
+        known = set(labels)
         rows = getattr(model, "row_classes_", None)
         if rows is not None:
             # labels of each row, a tuple for each token unless there is one row

@@ -103,6 +103,12 @@ def data(form: str, shape: str) -> tuple[Any, Any]:
         X = [[(word, word[-1]) for word in sentence] for sentence in words]
     elif form == "dicts":
         X = [[{"word": word, "size": len(word)} for word in sentence] for sentence in words]
+    elif form == "embeddings":
+        vectors = dict(zip(COMMON, rng.normal(size=(len(COMMON), 20))))
+        X = [
+            [{"word": word, "vector": vectors.get(word, np.zeros(20))} for word in sentence]
+            for sentence in words
+        ]
     elif form == "lists":
         X = [[[word, word[-1]] for word in sentence] for sentence in words]
     elif form in ("numbers", "sparse", "packed", "classes of numbers"):
@@ -114,13 +120,17 @@ def data(form: str, shape: str) -> tuple[Any, Any]:
     elif form == "packed graphs":
         edges = [chords(length)] * n
         X = GraphArray(list(numbers), edges, [np.ones((len(table), 2)) for table in edges])
+    elif form == "labels of rows":
+        return numbers.reshape(-1, 3), (codes.reshape(-1, 1) % [2, 3, 5] == 0).astype(int)
     elif "images" in form:
         return images(form, *SHAPES[shape])
     elif form == "pairs of labels":
         tags = [[(tag, len(tag)) for tag in row] for row in tags]
-    if form in ("rows", "inputs"):
-        X = numbers.reshape(-1, 3) if form == "rows" else [word for row in words for word in row]
-        return X, np.array([tag for row in tags for tag in row])
+    if form == "rows":
+        # of two classes, which all read
+        return numbers.reshape(-1, 3), np.where(codes.ravel() % 2, "A", "B")
+    if form == "inputs":
+        return [word for row in words for word in row], [tag for row in tags for tag in row]
     if form.startswith("classes"):
         return X, [row[0] for row in tags]
     if form == "numbers":

@@ -39,6 +39,7 @@ from sklearn_struct import (
     SequenceVectorizer,
     SkipChainCRF,
     TokenTransformer,
+    TokenWindows,
 )
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
@@ -89,6 +90,10 @@ FORMS = {
         [[{"word": word, "size": len(word)} for word in sentence] for sentence in WORDS],
         TAGS,
     ),
+    "embeddings": (
+        [[{"word": w, "vector": [len(w) / 4, -0.5]} for w in sentence] for sentence in WORDS],
+        TAGS,
+    ),
     "lists": ([[[word, word[0]] for word in sentence] for sentence in WORDS], TAGS),
     "numbers": (NUMBERS, [[len(tag) for tag in tags] for tags in TAGS]),
     "sparse": ([sp.csr_array(rows) for rows in NUMBERS], TAGS),
@@ -128,7 +133,11 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"n_states": 2, "n_grammars": 2, "random_state": 0},
     ],
     FeatureTemplates: [{"templates": ["%x[0,0]", "b:%x[-1,0]/%x[0,0]"]}],
-    FactorialCRF: [{}, {"loss": "piecewise", "inference": "trw", "reach": 2}],
+    FactorialCRF: [
+        {},
+        {"loss": "piecewise", "inference": "trw", "reach": 2},
+        {"loss": "hinge", "random_state": 0},
+    ],
     GraphCRF: [
         {},
         {"inference": "bp", "symmetric": True, "loss": "composite", "block_size": 2},
@@ -154,7 +163,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"random_state": 0, "tied": True, "tied_transitions": True, "dtype": "float32"},
     ],
     ConstraintDrivenHMM: [{}, {"labeled_features": {"the": "DET"}, "min_length": 2}],
-    HMM: [{}, {"order": 2}],
+    HMM: [{}, {"order": 2}, {"covariance_type": "full"}],
     LogLinearClassifier: [
         {},
         {"features": ProductFeatures(letters)},
@@ -164,6 +173,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"random_state": 0},
         {"random_state": 0, "n_init": 2, "solver": "em", "state_transitions": "left-to-right"},
         {"random_state": 0, "n_states": 1, "decoder": "viterbi", "dtype": "float32"},
+        {"random_state": 0, "loss": "hinge", "decoder": "viterbi"},
     ],
     LinearChainCRF: [
         {},
@@ -176,6 +186,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {},
         {"edges": "tree", "estimator": LinearChainCRF(**QUICK), "cv": 2, "decoder": "marginal"},
         {"edges": [[0, 1]], "loss": "pseudo", "dtype": "float32"},
+        {"loss": "hinge", "random_state": 0},
     ],
     MEstimatedCRF: [{}, {"base": "locally-uniform"}, {"distant_pairs": [("%x[0,0]", "%x[0,0]")]}],
     PrototypeFeatures: [{"prototypes": ["dog", "the"]}],
@@ -204,6 +215,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"key": "capitalized", "skip_features": "either"},
     ],
     TokenTransformer: [{"transformer": StandardScaler()}],
+    TokenWindows: [{}, {"offsets": [-1, 3], "padding": "edge", "indicator": True}],
 }
 
 

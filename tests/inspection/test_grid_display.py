@@ -89,6 +89,8 @@ def test_unknown_and_masked_pixels_stay_white():
     nones = np.where(truth == 255, None, truth)
     display = GridDisplay.from_estimator(crf, X[0], nones)
     assert np.array_equal(colours(display, 1)[..., 3] == 0, truth == 255)
+    display = GridDisplay(None, y[0], nones).plot()
+    assert np.array_equal(colours(display, 0)[..., 3] == 0, truth == 255)
 
 
 def test_own_axes_and_labels_alone():

@@ -229,7 +229,7 @@ def test_tables_and_pictures_of_states_of_graphs(of_graphs):
     some = feature_weights(of_graphs, n=2, labels=["NOUN", ("VERB", 1)])
     assert set(some["label"]) == {("NOUN", 0), ("NOUN", 1), ("VERB", 1)}
     assert LatentStateDisplay.from_estimator(of_graphs, "VERB", n=2).proba.shape[0] == 3
-    plain = GraphCRF(max_iter=2, tol=9.0).fit(GRAPHS, Y)
+    plain = GraphCRF(tol=0.1).fit(GRAPHS, Y)
     with pytest.raises(InputTypeError, match=r"those of GraphCRF\(n_states=2\) can be shown"):
         latent_states(plain, "NOUN")
     assert explain(plain, GRAPHS[0]).labels == plain.predict(GRAPHS[:1])[0]

@@ -1,4 +1,4 @@
-"""The three linear maps against dense numpy."""
+"""The linear maps against dense numpy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from sklearn_struct.containers.csr import csr
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
+from sklearn_struct.linear.sparse_beside_dense import SumMap, first_rows
 from sklearn_struct.linear.vectors_side_by_side import ONE, put, take
 
 WIDTHS = [1, 3, 8, 9, 22, 25, 50]
-KINDS = ["dense", "rows", "pairs"]
+KINDS = ["dense", "rows", "pairs", "sum"]
 
 
 class Case(NamedTuple):
@@ -55,6 +56,12 @@ def make(kind, width, dtype=np.float64, n=60, m=40):
     mask[[1, 2, 6]] = False
     mask[[2, 6], width // 2] = True
     pairs = csr(sp.csr_array(mask.astype(float)))
+    if kind == "sum":
+        n_sparse = m - 15
+        mask[n_sparse:] = True
+        left = RowsMap(csr(X[:, :n_sparse]), first_rows(pairs, n_sparse), width)
+        right = DenseMap(np.ascontiguousarray(X[:, n_sparse:]), width)
+        return Case(SumMap(left, right), X, mask)
     return Case(
         PairsMap(csr(X), pairs) if kind == "pairs" else RowsMap(csr(X), pairs, width), X, mask
     )

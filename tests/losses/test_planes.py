@@ -60,6 +60,33 @@ def test_shares_are_the_best_ones(curvature):
         assert dual(moved) <= best + 1e-9
 
 
+def test_of_two_planes_a_single_move_is_the_best():
+    """In closed form, by the length of the difference of both slopes."""
+    planes = Planes()
+    slopes = np.array([[2.0, 1.0], [1.0, 1.5]])
+    for slope, offset in zip(slopes, [5.0, 5.75], strict=True):
+        planes.add(slope, offset, slope)
+    planes.share[:] = [0.0, 1.0, 0.0]
+    planes.share_anew(np.zeros(2), 2.0, 1.0, np.zeros(2))
+    moved = 0.75 / (2.0 * (1.0 + 0.25))
+    np.testing.assert_allclose(planes.share, [0.0, 1.0 - moved, moved], rtol=1e-12)
+
+
+def test_one_visit_gets_nearly_all_that_a_term_can_gain():
+    """The dual of many visits is hardly higher than that of one."""
+    for seed in range(10):
+        planes, slopes = filled(np.random.default_rng(seed), 6)
+        duals = []
+        theta = np.zeros(6)
+        for _ in range(30):
+            change = np.zeros(6)
+            planes.share_anew(theta, 1.0, 1.0, change)
+            theta -= change
+            mean = planes.share @ slopes
+            duals.append(planes.share @ planes.offset - mean @ mean / 2)
+        assert 0.98 * duals[-1] <= duals[0] <= duals[-1] + 1e-12
+
+
 def test_the_gap_is_what_the_highest_plane_has_above_the_mean():
     planes, _ = filled(np.random.default_rng(2), 3)
     theta = np.random.default_rng(3).normal(size=6)

@@ -15,13 +15,8 @@ from sklearn_struct.containers.structures import Potentials, blocks, chain
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
-from sklearn_struct.objectives.linear_potentials import (
-    bind,
-    by_matrix,
-    clique_features,
-    lookup,
-    without_zeros,
-)
+from sklearn_struct.objectives.linear_potentials import bind, clique_features
+from sklearn_struct.objectives.node_maps import by_matrix, lookup, without_zeros
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 
 LENGTHS = (3, 0, 1, 5, 4, 2, 7, 1)

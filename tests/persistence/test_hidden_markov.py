@@ -62,6 +62,39 @@ def test_an_equal_estimator_comes_back(tmp_path, options, data):
     assert (tmp_path / "again").read_bytes() == (tmp_path / "model").read_bytes()
 
 
+def test_files_without_a_type_of_covariances_have_variances():
+    hmm = HMM().fit(X, Y)
+    stored, shared = parts(hmm)
+    del stored["params"]["covariance_type"]
+    del stored["state"]["covariance_type"]
+    loaded = estimator(stored, "", shared)
+    assert loaded.covariance_type == "diag"
+    np.testing.assert_array_equal(loaded.variances_, hmm.variances_)
+    np.testing.assert_array_equal(loaded.score_samples(X), hmm.score_samples(X))
+
+
+@pytest.mark.parametrize(
+    ("covariances", "said"),
+    [
+        (np.zeros((6, 2)), "covariances_[0] is not positive definite"),
+        (np.ones((3, 2)), "covariances must have finite numbers of shape (6, 2)"),
+        (np.full((6, 2), np.nan), "covariances must have finite numbers"),
+    ],
+)
+def test_damaged_covariances_are_refused(covariances, said):
+    stored, shared = parts(HMM(covariance_type="full").fit(X, Y))
+    shared.arrays["covariances"] = covariances
+    with pytest.raises(ModelFileError, match=re.escape(said)):
+        estimator(stored, "", shared)
+
+
+def test_unknown_types_of_covariances_are_refused():
+    stored, shared = parts(HMM(covariance_type="full").fit(X, Y))
+    stored["state"]["covariance_type"] = "square"
+    with pytest.raises(ModelFileError, match="of the type 'square'"):
+        estimator(stored, "", shared)
+
+
 def parts(hmm):
     shared = Shared(Arrays())
     return put_estimator(hmm, "", shared), shared

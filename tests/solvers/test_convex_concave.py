@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from sklearn_struct import GraphCRF
+from sklearn_struct.solvers import convex_concave as module
+from sklearn_struct.solvers.convex_concave import convex_concave
+from sklearn_struct.solvers.result import Result
 
 VALUES = [[-1, 0], [0, 1], [1, 1], [0, 0], [-1, -1], [1, -1], [0, -1, 1, 0]]
 X = [
@@ -67,6 +70,36 @@ def objective(model, w):
     finally:
         model._w = before
     return total
+
+
+@pytest.mark.parametrize(("tol", "n_iter"), [(0.3, 2), (0.1, 4), (1e-3, 10)])
+def test_it_stops_when_a_round_gains_little(tol, n_iter, monkeypatch):
+    """Round n ends at the value 1 + 2**-n, by a gain of as much as is left."""
+
+    class Halving:
+        def completion(self, w):
+            return np.array([int(w[0])])
+
+        def with_completion(self, completion):
+            return self
+
+        def value_and_grad(self, w):
+            return 1.0 + 0.5 ** w[0] - w[0] ** 2 / 2, np.zeros(1)
+
+    rounds = []
+
+    def solve(objective, start, **options):
+        rounds.append(options["tol"])
+        return Result(np.array([float(len(rounds))]), np.nan, 1, True)
+
+    monkeypatch.setattr(module, "frank_wolfe", solve)
+    options = {"l1": 0.0, "l2": 1.0, "max_iter": 50, "tol": tol}
+    result = convex_concave(Halving(), np.zeros(1), **options, rng=np.random.RandomState(0))
+    gains = 0.5 ** np.arange(1, 50)
+    assert n_iter == 1 + np.argmax(gains <= tol * (1 + gains))
+    assert result.n_iter == len(rounds) == n_iter
+    assert result.converged
+    assert result.value == 1.0 + 0.5**n_iter
 
 
 def test_one_state_for_each_label_is_the_convex_machine():

@@ -97,6 +97,87 @@ def test_the_value_is_the_lowest_one_and_the_gap_says_so(l2, few, monkeypatch):
         assert part.value >= best - 1e-9
 
 
+class Distances:
+    """The mean distance of w from some points of the plane: each the largest of endlessly many
+    planes, one for each direction, and of 0. Its potentials are w.
+    """
+
+    size = 2
+    expand = staticmethod(np.copy)
+    compress = staticmethod(np.copy)
+    new_planes = Planes
+
+    def __init__(self, points):
+        self.points = points
+        self.n_terms = len(points)
+        self.n_asked = 0
+
+    def value_and_grad(self, w):
+        ways = w - self.points
+        lengths = np.linalg.norm(ways, axis=1)
+        return lengths.mean(), (ways / lengths[:, None]).mean(axis=0)
+
+    def forward(self, W, i, scale):
+        return scale * W
+
+    def term(self, theta, i):
+        self.n_asked += 1
+        way = theta - self.points[i]
+        length = np.linalg.norm(way)
+        return length, way / length
+
+    def add(self, gradient, i, W, scale):
+        W += scale * gradient
+
+    def image(self, gradient, i):
+        return gradient
+
+
+POINTS = np.random.default_rng(3).normal([2.0, 0.0], size=(8, 2))
+
+
+@pytest.mark.parametrize("few", [0, module.FEW], ids=["in potentials", "in weights"])
+def test_planes_that_are_hardly_higher_are_kept(few, monkeypatch):
+    """Near the lowest point, planes of directions that are nearly the same are all there is."""
+    monkeypatch.setattr(module, "FEW", few)
+    problem = Distances(POINTS)
+    options = {"l1": 0.0, "l2": 0.1, "max_iter": 500, "tol": 1e-6}
+    result = frank_wolfe(problem, np.zeros(2), **options, rng=np.random.RandomState(0))
+    assert result.converged
+    smooth = minimize(lambda w: penalised(problem, w, 0.1), np.array([1.9, 0.1]), tol=1e-12)
+    assert result.value == pytest.approx(smooth.fun, rel=2e-6)
+    assert result.value - result.gap <= smooth.fun + 1e-9
+
+
+def test_passes_over_kept_planes_save_such_that_ask(monkeypatch):
+    """One is better than none, and some are better than one."""
+    asked = []
+    for most in (0, 1, module.MOST_PASSES):
+        monkeypatch.setattr(module, "MOST_PASSES", most)
+        problem = Distances(POINTS)
+        options = {"l1": 0.0, "l2": 0.02, "max_iter": 2000, "tol": 1e-5}
+        result = frank_wolfe(problem, np.zeros(2), **options, rng=np.random.RandomState(0))
+        assert result.converged
+        asked.append(problem.n_asked)
+    assert asked[0] > asked[1] > asked[2]
+
+
+def test_the_gap_is_that_of_the_best_point(monkeypatch):
+    """Values rise at times, and the best one stays; so does what is known of it."""
+    bounds = []
+    lower_bound = module._Course.lower_bound
+
+    def kept(course, w):
+        bounds.append(lower_bound(course, w))
+        return bounds[-1]
+
+    monkeypatch.setattr(module._Course, "lower_bound", kept)
+    for n_iter in range(1, 15):
+        bounds.clear()
+        result = SOLVER(Hinges(), l2=0.01, max_iter=n_iter)
+        assert result.gap == pytest.approx(result.value - max(bounds), rel=1e-9)
+
+
 def test_where_slopes_are_kept_is_only_a_matter_of_time(monkeypatch):
     rng = np.random.default_rng(8)
     X = [rng.normal(size=(n, 3)) * (rng.uniform(size=(n, 3)) < 0.5) for n in (4, 1, 6, 3, 5)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
@@ -19,6 +19,13 @@ import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import Token
+from sklearn_struct.encoding.features.embeddings import (
+    Embedding,
+    check_length,
+    gathered,
+    is_embedding,
+    read_vector,
+)
 from sklearn_struct.encoding.features.string_numbers import as_words, join_pairs
 from sklearn_struct.encoding.sequences import has_items, refuse_frame
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
@@ -41,7 +48,8 @@ class Attributes(NamedTuple):
     """The attributes of all tokens in reading order, each with a column (-1: none) and a value.
 
     `counts` says how many a token has. `kind` says how tokens are written: "strings", "lists" (of
-    strings), "others", "mixed", or "none" if there are none.
+    strings), "others", "mixed", or "none" if there are none. `embeddings` are no attributes, though
+    each may count as one without a column.
     """
 
     columns: np.ndarray
@@ -49,15 +57,19 @@ class Attributes(NamedTuple):
     counts: np.ndarray
     offsets: np.ndarray
     kind: str = "none"
+    embeddings: Sequence[Embedding] = ()
 
 
 class _Manner(NamedTuple):
-    """How to read: the columns of names (`Names.learn` or `Names.find`), and three parameters."""
+    """How to read: the columns of names (`Names.learn` or `Names.find`), three parameters, and how
+    long the embeddings of each name are, as far as it is known.
+    """
 
     number: Numberer
     separator: str
     dtype: FloatType
     keep_zeros: bool
+    lengths: dict[str, int]
 
 
 class _Unexpected(Exception):  # noqa: N818 - a signal between the two readers, not an error
@@ -84,8 +96,12 @@ def read(
     separator: str,
     dtype: FloatType,
     keep_zeros: bool = False,
+    lengths: dict[str, int] | None = None,
 ) -> Attributes:
     """All attributes of all tokens of X. Zeros have no column, unless they are kept.
+
+    The embeddings of a name have as many numbers as `lengths` says, or as the first one has, which
+    is then written there.
 
     Raises
     ------
@@ -93,8 +109,11 @@ def read(
         If something cannot be read as a sequence, a token, a name or a value.
     NonFiniteError
         If a value is NaN or infinite, or becomes so in `dtype`.
+    LengthMismatchError
+        If two embeddings of one name are not of the same length.
     """
-    manner = _Manner(number, separator, dtype, bool(keep_zeros))
+    lengths = {} if lengths is None else lengths
+    manner = _Manner(number, separator, dtype, bool(keep_zeros), lengths)
     parts = [
         Attributes(
             np.empty(0, np.int32), np.empty(0, dtype), np.empty(0, np.int64), np.zeros(1, np.int64)
@@ -107,9 +126,18 @@ def read(
             # the same chunk again: this reader is slow, but says where what is wrong
             parts.append(_careful(first, chunk, manner))
     columns, values, counts, offsets = map(np.concatenate, zip(*(part[:4] for part in parts)))
-    return Attributes(
-        columns, values, counts, np.cumsum(offsets), _together({part.kind for part in parts})
-    )
+    kind = _together({part.kind for part in parts})
+    return Attributes(columns, values, counts, np.cumsum(offsets), kind, _numbered_through(parts))
+
+
+def _numbered_through(parts: list[Attributes]) -> list[Embedding]:
+    """The embeddings of all chunks, whose tokens are numbered from the first chunk on."""
+    embeddings = []
+    n = 0
+    for part in parts:
+        embeddings += [e._replace(tokens=e.tokens + n) for e in part.embeddings]
+        n += len(part.counts)
+    return embeddings
 
 
 def _together(kinds: set[str]) -> str:
@@ -142,8 +170,9 @@ def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
     tokens = list(chain.from_iterable(chunk))
     kinds = set(map(type, tokens))
     if kinds == {dict}:
-        columns, values = _from_dicts(tokens, manner)
-        return Attributes(columns, values, _lengths(tokens), _lengths(chunk), "others")
+        columns, values, embeddings = _from_dicts(tokens, manner)
+        counts = _lengths(tokens)
+        return Attributes(columns, values, counts, _lengths(chunk), "others", embeddings)
     if kinds == {str}:
         kind = "strings"
         counts = np.ones(len(tokens), np.int64)
@@ -169,23 +198,53 @@ def _lengths(items: list[Any]) -> np.ndarray:
     return np.fromiter(map(len, items), np.int64, len(items))
 
 
-def _from_dicts(tokens: list[dict[str, Any]], manner: _Manner) -> tuple[np.ndarray, np.ndarray]:
+def _from_dicts(
+    tokens: list[dict[str, Any]], manner: _Manner
+) -> tuple[np.ndarray, np.ndarray, list[Embedding]]:
     keys = list(chain.from_iterable(tokens))
     objects = list(chain.from_iterable(map(dict.values, tokens)))
     is_text = _are(str, objects)
     others = np.flatnonzero(~is_text).tolist()
+    at = [p for p in others if _looks_like_vector(objects[p])]
+    is_vector = np.zeros(len(keys), bool)
+    is_vector[at] = True
+    numbers = [p for p in others if not is_vector[p]] if at else others
     values = np.ones(len(keys), manner.dtype)
     # texts keep the value 1
-    values[others] = _finite([objects[p] for p in others], manner.dtype)
+    values[numbers] = _finite([objects[p] for p in numbers], manner.dtype)
+    embeddings = _vectors(tokens, keys, objects, at, manner)
     for p in others:
         objects[p] = ""  # a number adds no text to its name
     # the kinds of `join_pairs`: 0 for a zero, 1 for a number, 2 for a text
-    stored = (values != 0) | manner.keep_zeros
+    stored = ((values != 0) | manner.keep_zeros) & ~is_vector
     kinds = is_text.astype(np.uint8) + stored
     names = join_pairs(as_words(keys), as_words([manner.separator]), as_words(objects), kinds)
     columns = np.full(len(keys), -1, np.int32)
     columns[stored] = manner.number(names, int(np.count_nonzero(stored)))
-    return columns, _ones(len(keys), manner) if np.all(values == 1) else values
+    return columns, _ones(len(keys), manner) if np.all(values == 1) else values, embeddings
+
+
+def _looks_like_vector(value: object) -> bool:
+    kind = type(value)
+    return kind is np.ndarray or ((kind is list or kind is tuple) and is_embedding(value))
+
+
+def _vectors(
+    tokens: list[dict[str, Any]],
+    keys: list[str],
+    objects: list[Any],
+    at: list[int],
+    manner: _Manner,
+) -> list[Embedding]:
+    """The embeddings of a chunk, which are objects ``at`` some places."""
+    if not at:
+        return []
+    token_of = np.repeat(np.arange(len(tokens)), _lengths(tokens))[at].tolist()
+    values = [(keys[p], t, objects[p]) for p, t in zip(at, token_of, strict=True)]
+    embeddings = gathered(values, manner.lengths, manner.dtype)
+    if embeddings is None or set(map(type, keys)) != {str}:
+        raise _Unexpected
+    return embeddings
 
 
 def _ones(n: int, manner: _Manner) -> np.ndarray:
@@ -223,6 +282,7 @@ def _careful(first: int, chunk: list[Any], manner: _Manner) -> Attributes:
     names: list[str] = []
     values: list[float] = []
     counts: list[int] = []
+    embeddings: list[Embedding] = []
     for i, sequence in enumerate(chunk, first):
         if not isinstance(sequence, list | tuple) and not _holds_objects(sequence):
             raise InputTypeError(
@@ -230,9 +290,12 @@ def _careful(first: int, chunk: list[Any], manner: _Manner) -> Attributes:
             )
         for t, token in enumerate(sequence):
             before = len(values)
-            for name, value in _attributes(
-                token, manner.separator, f"X[{i}], token {t}", manner.dtype
-            ):
+            place = f"X[{i}], token {t}"
+            for name, value in _attributes(token, manner.separator, place, manner.dtype):
+                if isinstance(value, np.ndarray):
+                    check_length(name, value, manner.lengths, f"{place}, feature {name!r}")
+                    embeddings.append(Embedding(name, np.array([len(counts)]), value[None]))
+                    continue
                 values.append(value)
                 if value or manner.keep_zeros:
                     names.append(name)
@@ -241,7 +304,8 @@ def _careful(first: int, chunk: list[Any], manner: _Manner) -> Attributes:
     columns = np.full(len(values), -1, np.int32)
     columns[(array != 0) | manner.keep_zeros] = manner.number(as_words(names), len(names))
     kind = _together({_kind(token) for sequence in chunk for token in sequence})
-    return Attributes(columns, array, np.array(counts, np.int64), _lengths(chunk), kind)
+    lengths = _lengths(chunk)
+    return Attributes(columns, array, np.array(counts, np.int64), lengths, kind, embeddings)
 
 
 def _kind(token: object) -> str:
@@ -256,8 +320,8 @@ def _holds_objects(sequence: object) -> bool:
 
 def _attributes(
     token: Token, separator: str, place: str, dtype: FloatType
-) -> Iterator[tuple[str, float]]:
-    """Names and values of one token."""
+) -> Iterator[tuple[str, float | np.ndarray]]:
+    """Names and values of one token; the value of an embedding is an array."""
     if isinstance(token, str):
         yield _text(token, place), 1.0
     elif isinstance(token, dict):
@@ -274,7 +338,7 @@ def _attributes(
 
 def _flatten(
     token: dict[str, Any], prefix: str, separator: str, place: str, dtype: FloatType
-) -> Iterator[tuple[str, float]]:
+) -> Iterator[tuple[str, float | np.ndarray]]:
     """Names and values of a dict; those of dicts inside it begin with their key."""
     for key, value in token.items():
         name = prefix + _text(key, place)
@@ -285,12 +349,15 @@ def _flatten(
             yield name, _number(value, here, dtype)
         elif isinstance(value, dict):
             yield from _flatten(value, name + separator, separator, place, dtype)
+        elif is_embedding(value):
+            yield name, read_vector(value, here, dtype)
         elif isinstance(value, list | tuple | set | frozenset):
             for text in _texts(value, here):
                 yield name + separator + text, 1.0
         else:
             expected = (
-                "a value is a number, a string, a list or set of strings, or a dict of values"
+                "a value is a number, a string, a list or set of strings, a dict of values, or an "
+                "array of floats"
             )
             raise InputTypeError(f"{here}: {expected}; got {type(value).__name__}")
 

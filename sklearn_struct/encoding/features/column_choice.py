@@ -49,7 +49,7 @@ def columns_named(wanted: Features, X: SequenceArray, parameter: str) -> np.ndar
 
 
 def _columns(key: object, X: SequenceArray, parameter: str) -> list[int]:
-    n_features = X.tokens.shape[1]
+    n_features = X.stored.shape[1]
     if isinstance(key, Integral) and not isinstance(key, bool):
         if not 0 <= int(key) < n_features:
             raise ValueError(f"{parameter}: X has no feature {key!r}, it has {n_features}")

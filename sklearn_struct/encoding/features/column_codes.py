@@ -45,7 +45,7 @@ class Table(NamedTuple):
     values: list[Values]
 
 
-def read_table(X: Iterable[Any], known: list[Values] | None = None) -> Table:
+def read_table(X: Iterable[Any], known: list[Values] | None = None, missing: bool = False) -> Table:
     """Read sequences of rows. Without `known` values, each column numbers its values as they
     appear.
 
@@ -57,7 +57,8 @@ def read_table(X: Iterable[Any], known: list[Values] | None = None) -> Table:
     LengthMismatchError
         If rows do not have the same number of columns, or not that of `known`.
     NonFiniteError
-        If a value to be learnt is NaN, which equals nothing.
+        If a value to be learnt is NaN, which equals nothing, and does not stand for a number that
+        is `missing`.
     """
     values = list(known or ())
     parts: list[list[np.ndarray]] = [[np.empty(0, np.int32)] for _ in values]
@@ -81,7 +82,7 @@ def read_table(X: Iterable[Any], known: list[Values] | None = None) -> Table:
     values = [column if isinstance(column, Names) else dict(column) for column in values]
     table = Table([np.concatenate(part) for part in parts], offsets, values)
     if known is None:
-        _refuse_missing(table)
+        _refuse_missing(table, missing)
     return table
 
 
@@ -160,7 +161,7 @@ def _unhashable(first: int, chunk: list[Any], c: int) -> InputTypeError:
     return InputTypeError(f"X[{first}:{first + len(chunk)}], column {c}: values cannot be compared")
 
 
-def _refuse_missing(table: Table) -> None:
+def _refuse_missing(table: Table, missing: bool) -> None:
     for c, values in enumerate(table.values):
         for code, value in enumerate(values if isinstance(values, dict) else ()):
             if not is_itself(value):
@@ -168,6 +169,8 @@ def _refuse_missing(table: Table) -> None:
                 i = int(np.searchsorted(table.offsets, token, side="right")) - 1
                 where = f"X[{i}], token {token - table.offsets[i]}, column {c}"
                 if isinstance(value, float | np.floating):
+                    if missing:
+                        continue
                     raise NonFiniteError(f"{where}: not finite ({value})")
                 raise InputTypeError(f"{where}: the value is missing ({value!r})")
 

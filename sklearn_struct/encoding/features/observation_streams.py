@@ -35,6 +35,7 @@ __all__ = [
     "numbers",
     "of_numbers",
     "read",
+    "refuse_missing",
     "symbols",
 ]
 
@@ -84,20 +85,24 @@ def _is_symbol(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
-def read(X: Sequences) -> Columns:
-    """Read sequences of strings, rows of values or arrays of numbers, also in a SequenceArray."""
+def read(X: Sequences, missing: bool = False) -> Columns:
+    """Read sequences of strings, rows of values or arrays of numbers, also in a SequenceArray.
+
+    NaN is refused unless it stands for a number that is `missing`.
+    """
     names = X.names if isinstance(X, SequenceArray) else None
     kind = form(X)
     if kind == "empty":
         return Columns([], np.zeros(len(X) + 1, np.int64), names, "rows")
     if isinstance(X, SequenceArray) and kind == "packed" and _has_numbers(X):
-        return of_numbers(X)
+        return of_numbers(X, missing)
     if kind == "arrays" and not _has_rows(X):
-        return of_numbers(pack_arrays(X, np.dtype(np.float64)))
+        return of_numbers(pack_arrays(X, np.dtype(np.float64)), missing)
     single = kind != "arrays" and _has_single_values(X)
     if single:
         check_sequences(X)
-    table = read_table([[(value,) for value in sequence] for sequence in X] if single else X)
+    rows = [[(value,) for value in sequence] for sequence in X] if single else X
+    table = read_table(rows, missing=missing)
     columns = [
         Column(list(values), codes) for codes, values in zip(table.codes, table.values, strict=True)
     ]
@@ -110,14 +115,14 @@ def _has_numbers(X: SequenceArray) -> bool:
     return tokens.ndim == 2 and (sp.issparse(tokens) or tokens.dtype.kind != "O")
 
 
-def of_numbers(X: SequenceArray) -> Columns:
-    """The columns of packed numbers."""
+def of_numbers(X: SequenceArray, missing: bool = False) -> Columns:
+    """The columns of packed numbers; NaN may be there if it stands for what is `missing`."""
     if sp.issparse(X.tokens):
         raise InputTypeError(
             "sparse X has no meaning here: the columns are streams of numbers; give a dense array"
         )
     tokens = X.tokens.astype(np.float64)
-    check_numbers(SequenceArray(tokens, X.offsets, X.names))
+    check_numbers(SequenceArray(tokens, X.offsets, X.names), missing)
     return Columns([Column(column, None) for column in tokens.T], X.offsets, X.names, "numbers")
 
 
@@ -183,8 +188,22 @@ def is_numeric(column: Column, alone: bool = False) -> bool:
     return all(isinstance(v, Real) and not isinstance(v, bool) for v in column.values)
 
 
-def numbers(column: Column, offsets: np.ndarray, c: int) -> np.ndarray:
-    """A column as floats."""
+def refuse_missing(column: Column, offsets: np.ndarray, c: int) -> None:
+    """Raise NonFiniteError for NaN in a column that is read as symbols."""
+    if column.codes is None:
+        missing = np.isnan(column.values)
+    else:
+        nan = [isinstance(v, float | np.floating) and np.isnan(v) for v in column.values]
+        missing = np.array(nan, dtype=bool)[column.codes] if any(nan) else np.zeros(0, dtype=bool)
+    if np.any(missing):
+        where = place(int(np.argmax(missing)), offsets)
+        raise NonFiniteError(
+            f"{where}, column {c}: not finite (nan); numbers may be missing, symbols may not"
+        )
+
+
+def numbers(column: Column, offsets: np.ndarray, c: int, missing: bool = False) -> np.ndarray:
+    """A column as floats; NaN may be there if it stands for what is `missing`."""
     if column.codes is None:
         floats: np.ndarray = column.values
         return floats
@@ -192,7 +211,7 @@ def numbers(column: Column, offsets: np.ndarray, c: int) -> np.ndarray:
         where = place(int(np.argmax(column.codes == code)), offsets) + f", column {c}"
         if not isinstance(value, Real):
             raise InputTypeError(f"{where}: {value!r} is not a number")
-        if not np.isfinite(float(value)):
+        if not np.isfinite(float(value)) and not (missing and np.isnan(float(value))):
             raise NonFiniteError(f"{where}: not finite ({value})")
     of_token: np.ndarray = np.array(column.values, dtype=np.float64)[column.codes]
     return of_token

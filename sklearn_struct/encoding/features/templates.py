@@ -20,6 +20,7 @@ from sklearn_struct._doc_link import DocLink
 from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.features.attribute_reader import FloatType
+from sklearn_struct.encoding.features.attribute_rows import csr
 from sklearn_struct.encoding.features.column_codes import (
     KeyIndex,
     Table,
@@ -32,7 +33,7 @@ from sklearn_struct.encoding.features.column_codes import (
     read_table,
 )
 from sklearn_struct.encoding.features.template_syntax import Template, parse_templates
-from sklearn_struct.encoding.features.vectorizer import csr, float_dtype
+from sklearn_struct.encoding.features.vectorizer import float_dtype
 from sklearn_struct.exceptions import EmptyDataError
 
 __all__ = ["FeatureTemplates"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import FeatureUnion
 from sklearn.utils import Tags
@@ -16,7 +16,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.typing import SequenceInput
+from sklearn_struct.containers.sparse_and_dense import SparseAndDense, side_by_side
+from sklearn_struct.containers.typing import Matrix, SequenceInput
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, is_list, pack_arrays
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
@@ -30,8 +31,10 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
     """Put the features of several transformers side by side, such as words beside embeddings.
 
     scikit-learn's `FeatureUnion` for sequences. Each transformer gets all of X, and gives a
-    SequenceArray or a list with a matrix for each sequence. If one of them is sparse, so is the
-    result.
+    SequenceArray or a list with a matrix for each sequence. The result is dense if all of them are.
+    If the sparse ones come first, the columns of the dense ones behind them are kept as an array,
+    which a model multiplies as one, unless most of its numbers are zeros. In another order all
+    columns are sparse. ``tokens`` is a CSR array in both cases.
 
     Read more in :doc:`/user_guide/sequences`.
 
@@ -215,13 +218,10 @@ class SequenceUnion(DocLink, Published, FeatureUnion, auto_wrap_output_keys=None
         parts = [_packed(label, X) for label, X in zip(labels, Xs, strict=True)]
         for label, part in zip(labels, parts):
             _check_lengths(labels[0], parts[0].lengths, label, part.lengths)
-        # a batch without tokens has no columns
-        tokens = [part.tokens.reshape(part.tokens.shape[0], -1) for part in parts]
-        stacked = (
-            sp.hstack(tokens, format="csr") if any(map(sp.issparse, tokens)) else np.hstack(tokens)
-        )
-        names = _Names(labels, [part.names for part in parts], [part.shape[1] for part in tokens])
-        return SequenceArray(stacked, parts[0].offsets, names)
+        blocks = [_blocks(part) for part in parts]
+        widths = [sum(block.shape[1] for block in of_part) for of_part in blocks]
+        names = _Names(labels, [part.names for part in parts], widths)
+        return SequenceArray(side_by_side(list(chain(*blocks))), parts[0].offsets, names)
 
 
 def _check_pairs(pairs: object) -> None:
@@ -248,6 +248,15 @@ def _packed(name: str, X: SequenceInput) -> SequenceArray:
             f"{name!r} must give a SequenceArray or a list of matrices, got {type(X).__name__}"
         )
     return pack_arrays(sequences, np.float64)
+
+
+def _blocks(part: SequenceArray) -> list[Matrix]:
+    """The matrices that stand side by side in the tokens."""
+    stored = part.stored
+    if isinstance(stored, SparseAndDense):
+        return [stored.sparse, stored.dense]
+    # a batch without tokens has no columns
+    return [stored.reshape(stored.shape[0], -1)]
 
 
 def _check_lengths(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import chain, compress
+from itertools import compress
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
-from sklearn.utils import Tags, murmurhash3_32
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,12 +20,26 @@ from sklearn_struct._doc_link import DocLink
 from sklearn_struct._warning import warn
 from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.sparse_and_dense import SparseAndDense
 from sklearn_struct.encoding.features.attribute_reader import Attributes, FloatType, read
+from sklearn_struct.encoding.features.attribute_rows import (
+    drop_rare,
+    frequent,
+    hashed,
+    rows,
+    with_columns,
+)
+from sklearn_struct.encoding.features.embeddings import (
+    NamesWithNumbers,
+    dense,
+    numbered,
+    with_numbers,
+)
 from sklearn_struct.encoding.features.string_numbers import Names
 from sklearn_struct.encoding.parameter_checks import check_as_fitted, check_params
 from sklearn_struct.exceptions import EmptyDataError
 
-__all__ = ["SequenceVectorizer", "csr", "float_dtype"]
+__all__ = ["SequenceVectorizer", "float_dtype"]
 
 
 class SequenceVectorizer(
@@ -45,17 +59,25 @@ class SequenceVectorizer(
     ``{"k": "v"}``                       ``k:v``: 1
     ``{"k": ["v", "w"]}`` or a set       ``k:v``: 1, ``k:w``: 1
     ``{"k": {"j": 2.5}}``                ``k:j``: 2.5
+    ``{"k": np.array([0.5, -1.0])}``     ``k:0``: 0.5, ``k:1``: -1
+    ``{"k": [0.5, -1.0]}``               ``k:0``: 0.5, ``k:1``: -1
     ===================================  ==========================
 
     Zeros are not stored unless `keep_zeros` says so. An attribute that occurs several times in one
     token counts with its sum.
+
+    The last two rows are embeddings: one-dimensional arrays of floats, or lists of numbers of which
+    at least one is a float. Their columns come after all others, and are stored as a dense array,
+    which a model multiplies as one. All embeddings of a key have the same length. A token without
+    the key has zeros.
 
     Read more in :doc:`/user_guide/sequences`.
 
     Parameters
     ----------
     min_frequency : int, default=1
-        Attributes stored in fewer tokens of the training data are dropped.
+        Attributes stored in fewer tokens of the training data are dropped, and so are embeddings
+        whose key is in fewer tokens.
     n_features : int, default=None
         Hash names into this many columns instead of learning a vocabulary. It saves memory, and
         `transform` needs no `fit`. But columns have no names, and different attributes may share
@@ -72,7 +94,9 @@ class SequenceVectorizer(
     ----------
     vocabulary_ : dict of str to int
         The column of each attribute, in the order of first appearance (elements of a set are read
-        in sorted order). Not there with hashing.
+        in sorted order), then those of embeddings. Not there with hashing.
+    embedding_lengths_ : dict of str to int
+        How many columns the embeddings of each key have. With hashing it is empty.
     n_features_out_ : int
         Number of columns.
 
@@ -141,6 +165,10 @@ class SequenceVectorizer(
             If something in X cannot be read as a sequence, a token, a name or a value.
         NonFiniteError
             If a value is NaN or infinite.
+        LengthMismatchError
+            If two embeddings of a key have different lengths.
+        ValueError
+            If an attribute has the name of a column of an embedding.
         EmptyDataError
             If X has no tokens.
         """
@@ -162,7 +190,8 @@ class SequenceVectorizer(
         Returns
         -------
         encoded : SequenceArray
-            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``.
+            The tokens of X. Its ``tokens`` are a CSR array of shape ``(n_tokens,
+            n_features_out_)``.
         """
         dtype = float_dtype(self.dtype)
         if self.n_features is not None:
@@ -171,20 +200,23 @@ class SequenceVectorizer(
                     "min_frequency counts attributes, which hashing (n_features) does not do"
                 )
             encoded = self._hash(X, self.n_features)
-            self._learn(None, int(self.n_features))
+            self._learn(None)
             return encoded
         names = Names()
-        attributes = read(X, names.learn, self.separator, dtype, self.keep_zeros)
+        lengths: dict[str, int] = {}
+        attributes = read(X, names.learn, self.separator, dtype, self.keep_zeros, lengths)
         if not len(attributes.counts):
             raise EmptyDataError("X has no tokens to learn from")
-        tokens = _rows(attributes, len(names), self.keep_zeros)
+        tokens = rows(attributes, len(names), self.keep_zeros)
         # fewer values than were read: some summed to zero, and a column may have none left
         # names must be those of the columns that are left
         if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(attributes.columns >= 0):
-            tokens, kept = _drop_rare(tokens, self.min_frequency)
+            tokens, kept = drop_rare(tokens, self.min_frequency)
             names = Names(list(compress(names, kept)))
-        self._learn(names, len(names), attributes.kind)
-        return SequenceArray(tokens, attributes.offsets, self._names)
+        lengths = frequent(lengths, attributes, self.min_frequency)
+        every = with_numbers(names, lengths, self.separator) if lengths else names
+        self._learn(every, attributes.kind)
+        return self._encoded(tokens, attributes)
 
     def transform(self, X: Iterable[Any]) -> SequenceArray:
         """Encode X. Attributes that are not in the vocabulary are ignored.
@@ -197,14 +229,14 @@ class SequenceVectorizer(
         Returns
         -------
         encoded : SequenceArray
-            The tokens of X, in a CSR array of shape ``(n_tokens, n_features_out_)``.
+            As by `fit_transform`.
 
         Raises
         ------
         NotFittedError
             If there is no vocabulary yet.
-        InputTypeError, NonFiniteError
-            As for `fit`.
+        InputTypeError, NonFiniteError, LengthMismatchError
+            As for `fit`; an embedding must have the length that it had there.
         ValueError
             If `n_features` or `separator` has been changed since `fit`, so that names would mean
             other columns.
@@ -215,14 +247,25 @@ class SequenceVectorizer(
             return self._hash(X, self.n_features)
         check_is_fitted(self, "_names")
         dtype = float_dtype(self.dtype)
-        attributes = read(X, self._names.find, self.separator, dtype, self.keep_zeros)
+        lengths = dict(self.embedding_lengths_)
+        attributes = read(X, self._names.find, self.separator, dtype, self.keep_zeros, lengths)
         if attributes.kind == "strings" and getattr(self, "_tokens_in", None) == "lists":
             warn(
                 "the tokens of X are strings, those that fit saw are lists of strings; if the "
                 "lists in X are meant as tokens, one sequence of them is [X]"
             )
-        tokens = _rows(attributes, self.n_features_out_, self.keep_zeros)
-        return SequenceArray(tokens, attributes.offsets, self._names)
+        n_columns = self.n_features_out_ - sum(self.embedding_lengths_.values())
+        return self._encoded(rows(attributes, n_columns, self.keep_zeros), attributes)
+
+    def _encoded(self, tokens: sp.csr_array, attributes: Attributes) -> SequenceArray:
+        """The rows of attributes, beside what the tokens have as embeddings."""
+        stored: Any = tokens
+        if self.embedding_lengths_:
+            beside = dense(
+                attributes.embeddings, self.embedding_lengths_, tokens.shape[0], tokens.dtype
+            )
+            stored = SparseAndDense(tokens, beside)
+        return SequenceArray(stored, attributes.offsets, self._names)
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the columns.
@@ -260,7 +303,7 @@ class SequenceVectorizer(
             raise AttributeError(f"this {type(self).__name__} has no vocabulary")
         return dict(zip(self._names().tolist(), range(self.n_features_out_)))
 
-    def _learn(self, names: Names | None, n_columns: int, tokens_in: str | None = None) -> None:
+    def _learn(self, names: Names | NamesWithNumbers | None, tokens_in: str | None = None) -> None:
         """Replace what was learned before; with hashing there are no names.
 
         `tokens_in` is how tokens were written, a kind of `Attributes`.
@@ -271,21 +314,22 @@ class SequenceVectorizer(
             self._names = names
         if tokens_in is not None:
             self._tokens_in = tokens_in
-        self.n_features_out_ = n_columns
+        lengths = names.lengths if isinstance(names, NamesWithNumbers) else {}
+        self.embedding_lengths_ = dict(lengths)
+        self.n_features_out_ = int(self.n_features or 0) if names is None else len(names)
         self._as_fitted = {"n_features": self.n_features, "separator": self.separator}
 
     def _hash(self, X: Any, n_features: int) -> SequenceArray:
         names = Names()
         dtype = float_dtype(self.dtype)
-        attributes = read(X, names.learn, self.separator, dtype, self.keep_zeros)
-        # each distinct name is hashed once
-        codes = (
-            # the same in each process, which Python's own hash is not
-            murmurhash3_32(name.encode("utf-8", "surrogatepass"), positive=True) % n_features
-            for name in names
-        )
-        columns = np.fromiter(chain(codes, [-1]), np.int32)[attributes.columns]  # -1 stays -1
-        tokens = _rows(attributes._replace(columns=columns), n_features, self.keep_zeros)
+        lengths: dict[str, int] = {}
+        attributes = read(X, names.learn, self.separator, dtype, self.keep_zeros, lengths)
+        columns = np.append(hashed(names, n_features), np.int32(-1))[attributes.columns]
+        tokens = rows(attributes._replace(columns=columns), n_features, self.keep_zeros)
+        if lengths:
+            numbers = dense(attributes.embeddings, lengths, tokens.shape[0], dtype)
+            places = hashed(numbered(lengths, self.separator), n_features)
+            tokens = with_columns(tokens, numbers, places)
         return SequenceArray(tokens, attributes.offsets)
 
     def __sklearn_tags__(self) -> Tags:
@@ -307,44 +351,3 @@ def float_dtype(dtype: DTypeLike) -> FloatType:
     if kind is np.float32 or kind is np.float64:
         return kind
     raise ValueError(f"dtype must be float32 or float64, got {dtype!r}")
-
-
-def _rows(attributes: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_array:
-    """The tokens as canonical CSR rows."""
-    columns, values, counts = attributes[:3]
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    stored = columns >= 0
-    if not stored.all():
-        columns = columns[stored]
-        values = values[stored]
-        indptr = np.concatenate([[0], np.cumsum(stored)])[indptr]
-    tokens = csr(values, columns, indptr, n_columns)
-    # observed pairs and maps rely on the order
-    tokens.sort_indices()
-    if not tokens.has_canonical_format:
-        tokens.sum_duplicates()
-        if not keep_zeros:
-            tokens.eliminate_zeros()
-    return tokens
-
-
-def csr(
-    values: np.ndarray, columns: np.ndarray, indptr: np.ndarray, n_columns: int
-) -> sp.csr_array:
-    """A CSR array with int32 indices, wherever the number of values allows it."""
-    # scipy keeps both index arrays in one type, and would copy the columns to int64
-    if indptr[-1] <= np.iinfo(np.int32).max:
-        indptr = indptr.astype(np.int32)
-    return sp.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))
-
-
-def _drop_rare(tokens: sp.csr_array, min_frequency: int) -> tuple[sp.csr_array, np.ndarray]:
-    """The columns stored at least `min_frequency` times, and a mask of them."""
-    kept = np.bincount(tokens.indices, minlength=tokens.shape[1]) >= min_frequency
-    if kept.all():
-        return tokens, kept
-    new = np.cumsum(kept, dtype=np.int32) - np.int32(1)
-    stays = kept[tokens.indices]
-    indptr = np.concatenate([[0], np.cumsum(stays)])[tokens.indptr]
-    columns = new[tokens.indices[stays]]
-    return csr(tokens.data[stays], columns, indptr, int(kept.sum())), kept

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklearn_struct._warning import warn
 from sklearn_struct.encoding.images import Layout
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list, is_list
@@ -86,6 +87,11 @@ def _unknown(array: np.ndarray, ignore_label: Any) -> np.ndarray:
     data = np.ma.getdata(array)
     if data.dtype == object:
         unknown |= np.frompyfunc(lambda label: label is None, 1, 1)(data).astype(bool)
+    if ignore_label is not None and data.dtype.kind in "biu" and isinstance(ignore_label, str):
+        raise InputTypeError(
+            f"ignore_label={ignore_label!r} is a string, but y has integers, of which none is "
+            "equal to it"
+        )
     # a string is equal to no number, and numpy would say so of the whole array
     if ignore_label is not None and (data.dtype.kind == "U") <= isinstance(ignore_label, str):
         unknown |= np.asarray(data == ignore_label, dtype=bool)
@@ -132,6 +138,11 @@ def classes_of_channels(classes: np.ndarray, n: int, given: Any) -> np.ndarray:
     ------
     ValueError
         If there are others, or another number.
+
+    Warns
+    -----
+    UserWarning
+        If they may as well count from 1.
     """
     if given is not None:
         labels = np.asarray(given)
@@ -149,6 +160,13 @@ def classes_of_channels(classes: np.ndarray, n: int, given: Any) -> np.ndarray:
             raise UnknownLabelError(f"y has the label {others[0]!r}, which is not in labels")
         return labels
     if classes.dtype.kind in "iu" and np.all((classes >= 0) & (classes < n)):
+        if classes[0] == 1 and len(classes) > 1:
+            warn(
+                f"y has the label 1 but not 0: the {n} channels of scores are taken as those of "
+                f"the labels 0 to {n - 1}; if they are those of 1 to {n}, write "
+                f"labels=range(1, {n + 1})",
+                UserWarning,
+            )
         return np.arange(n)
     if len(classes) == n:
         return classes

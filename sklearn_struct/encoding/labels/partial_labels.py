@@ -86,6 +86,8 @@ def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray) -> np.nd
                 f"{label_codes.place(position, offsets)}: a set of labels, where one or None is "
                 "wanted"
             )
+    if labels.count(None) == len(labels):
+        return np.full(len(labels), -1, np.int32)
     missing = np.fromiter((label is None for label in labels), bool, len(labels))
     spare = classes.tolist()[0]
     codes = label_codes.encode(

@@ -226,7 +226,7 @@ class BaseChain(ChainParameters, BaseStructured):
         sequences = self._read_X(X, reset=False)
         # of each labelling a score and a way back, of eight bytes each, for each label of each
         # token
-        check_count(n, "n", 16 * self._width() * sequences.X.tokens.shape[0])
+        check_count(n, "n", 16 * self._width() * sequences.X.stored.shape[0])
         restrict = self._restriction(sequences, allowed)
         ranked = self._nbest(sequences, n, restrict)
         labels = self.classes_

@@ -18,6 +18,7 @@ from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.losses.latent_margin import LatentMargin
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.losses.max_margin import MaxMargin, hinge
@@ -119,7 +120,9 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
         loss of the structured support vector machine [9]_. The score of the labelling should exceed
         that of each other labelling by the cost of the latter. The loss is the largest amount by
         which this fails. Its probabilities are not calibrated. The solvers "frank-wolfe" and "sgd"
-        minimise it.
+        minimise it. Where labels are missing it is that of the latent structured support vector
+        machine (Yu and Joachims, ICML 2009), which is not convex: "frank-wolfe" is repeated with
+        the best completion of the labels.
     class_weight : dict of {label: weight}, "balanced" or None, default=None
         Weights of labels, which multiply those of tokens. A label that is not in the dict has
         weight 1. "balanced" gives all labels the same sum of weights. For ``loss="pointwise"``, or
@@ -243,10 +246,12 @@ class LinearChainCRF(BasePartlyLabelled, BaseOnlineChain):
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         if evidence is not None and evidence.allowed is not None:
+            if self.loss == "hinge":
+                return LatentMargin(Chain(), read_cost(self.cost, self.classes_, self.dtype))
             if self.loss != "log_likelihood" or self.solver in CONVEX_ONLY:
                 raise ValueError(
-                    "missing labels and sets of labels need loss='log_likelihood' and another "
-                    "solver than "
+                    "missing labels and sets of labels need loss='log_likelihood' or 'hinge', and "
+                    "another solver than "
                     f"{', '.join(map(repr, sorted(CONVEX_ONLY)))}, got loss={self.loss!r} and "
                     f"solver={self.solver!r}"
                 )

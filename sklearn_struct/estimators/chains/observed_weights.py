@@ -16,6 +16,7 @@ from sklearn_struct.objectives.weight_patterns import (
     Pattern,
     all_pairs,
     masked_pairs,
+    node_pairs,
     observed_pairs,
 )
 
@@ -56,16 +57,14 @@ def observe(
     of_family = _of_codes if codes.ndim == 1 else _of_masks
     tokens = _Tokens(X, codes, weight, columns)
     rows: list[Any] = [None] * len(structure.families)
-    if sp.issparse(X.tokens) and len(columns):
+    if not isinstance(X.stored, np.ndarray) and len(columns):
         rows = clique_features(X, structure.families, columns)
     parts = zip(structure.families, rows, strict=True)
     families = tuple(of_family(choice, K, tokens, family, part) for family, part in parts)
-    node = None
-    if sp.issparse(X.tokens):
-        few = observed_pairs if codes.ndim == 1 else masked_pairs
-        pairs = all_pairs if choice.feature_pairs == "all" else few
-        node = pairs(X.tokens, codes, weight, K, choice.min_frequency)
-    return Pattern(X.tokens.shape[1], K, node, families, columns, choice.fit_intercept)
+    few = observed_pairs if codes.ndim == 1 else masked_pairs
+    pairs = all_pairs if choice.feature_pairs == "all" else few
+    node = node_pairs(X.stored, pairs, codes, weight, K, choice.min_frequency)
+    return Pattern(X.stored.shape[1], K, node, families, columns, choice.fit_intercept)
 
 
 def _edge_columns(wanted: Features | None, X: SequenceArray) -> np.ndarray:
@@ -73,7 +72,7 @@ def _edge_columns(wanted: Features | None, X: SequenceArray) -> np.ndarray:
     if wanted is None:
         return np.arange(0)
     if isinstance(wanted, str) and wanted == "all":
-        return np.arange(X.tokens.shape[1])
+        return np.arange(X.stored.shape[1])
     return columns_named(wanted, X, "edge_features")
 
 

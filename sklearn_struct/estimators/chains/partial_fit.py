@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -257,7 +256,9 @@ class BaseOnlineChain(SolverParameters, BaseTrainedChain):
         full = K * (pattern.n_features + pattern.fit_intercept)
         for family, width in zip(pattern.families, pattern.widths, strict=True):
             full += (family.n_features + 1) * width
-        by_batch = sp.issparse(X.tokens) and (self.feature_pairs != "all" or self.min_frequency > 1)
+        by_batch = not isinstance(X.stored, np.ndarray) and (
+            self.feature_pairs != "all" or self.min_frequency > 1
+        )
         if potentials.size < full or (first and (by_batch or self.transition_features != "all")):
             raise ValueError(
                 "in partial_fit every pair must have a weight, whatever a batch shows: it needs "

@@ -47,7 +47,8 @@ from sklearn_struct.losses.log_partition import LogPartition
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.objectives.generative_objective import GenerativeObjective
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.linear_potentials import bind, without_zeros
+from sklearn_struct.objectives.linear_potentials import bind
+from sklearn_struct.objectives.node_maps import without_zeros
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["PrototypeMRF"]

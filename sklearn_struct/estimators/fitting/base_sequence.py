@@ -158,15 +158,15 @@ class BaseSequenceEstimator(
             return Sequences(packed, False)
         # a SequenceArray may be used again by the caller: it is not copied, and never written to
         packed = X if kind == "packed" else pack_arrays(X, self.dtype)
-        if packed.tokens.shape[0] == 0:
+        if packed.stored.shape[0] == 0:
             if reset:
                 raise EmptyDataError("X has no tokens")
             return Sequences(
                 SequenceArray(np.empty((0, self.n_features_in_)), packed.offsets), False
             )
-        if packed.tokens.ndim != 2 or packed.tokens.dtype.kind not in "fiub":
+        if packed.stored.ndim != 2 or packed.stored.dtype.kind not in "fiub":
             raise InputTypeError(
-                f"the tokens of X must be rows of real numbers, got dtype {packed.tokens.dtype}"
+                f"the tokens of X must be rows of real numbers, got dtype {packed.stored.dtype}"
             )
         packed = as_dtype(packed, self.dtype)
         check_numbers(packed)
@@ -206,7 +206,7 @@ class BaseSequenceEstimator(
         return packed
 
     def _learn_features(self, X: SequenceArray, reset: bool) -> None:
-        _check_n_features(self, X.tokens, reset=reset)
+        _check_n_features(self, X.stored, reset=reset)
         if reset:
             self._names_in = X.names
         self._check_names(X)

@@ -65,7 +65,7 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
 
     def _n_nodes(self, sequences: Sequences) -> int:
         """How many nodes have labels; here all tokens."""
-        n: int = sequences.X.tokens.shape[0]
+        n: int = sequences.X.stored.shape[0]
         return n
 
     def _inputs(self, sequences: Sequences) -> Inputs | None:

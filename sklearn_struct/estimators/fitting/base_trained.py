@@ -29,8 +29,9 @@ from sklearn_struct.estimators.fitting.solving import (
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.linear_potentials import LinearPotentials, bind, without_zeros
+from sklearn_struct.objectives.linear_potentials import LinearPotentials, bind
 from sklearn_struct.objectives.linear_terms import LinearTerms
+from sklearn_struct.objectives.node_maps import without_zeros
 
 __all__ = ["BaseTrained"]
 

@@ -12,13 +12,8 @@ from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Structure
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.lookup_for_prediction import Lookup
-from sklearn_struct.objectives.linear_potentials import (
-    Inputs,
-    LinearPotentials,
-    bind,
-    by_matrix,
-    lookup,
-)
+from sklearn_struct.objectives.linear_potentials import Inputs, LinearPotentials, bind
+from sklearn_struct.objectives.node_maps import by_matrix, dense_columns, lookup
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["Prepared", "check_width"]
@@ -30,9 +25,9 @@ def check_width(pattern: Pattern, X: SequenceArray) -> None:
 
     Whatever encodes X may have been changed since `fit`. All predictions pass here.
     """
-    if X.tokens.shape[1] != pattern.n_features:
+    if X.stored.shape[1] != pattern.n_features:
         raise ValueError(
-            f"X has {X.tokens.shape[1]} features, but the model has weights of "
+            f"X has {X.stored.shape[1]} features, but the model has weights of "
             f"{pattern.n_features}: what encodes X "
             "is not as in fit"
         )
@@ -41,7 +36,7 @@ def check_width(pattern: Pattern, X: SequenceArray) -> None:
 class _Kept(NamedTuple):
     pattern: Pattern
     w: np.ndarray
-    kind: tuple[np.dtype, bool]  # float type, and whether weights form a matrix
+    kind: tuple[np.dtype, bool, int]  # float type, whether weights form a matrix, or how many do
     lookup: Lookup | None
     W: np.ndarray
 
@@ -77,11 +72,12 @@ class Prepared:
         """Potentials of X and the expanded w that they take."""
         check_width(pattern, X)
         kept = self._kept
-        kind = (dtype, by_matrix(pattern, X))
+        n_dense = dense_columns(pattern, X)
+        kind = (dtype, by_matrix(pattern, X), n_dense)
         # by identity: fits never write into arrays that they have published
         if kept is not None and kept.pattern is pattern and kept.w is w and kept.kind == kind:
             return bind(pattern, X, structure, dtype, kept.lookup, inputs), kept.W
-        places = None if kind[1] else lookup(pattern)
+        places = None if kind[1] else lookup(pattern, n_dense)
         potentials = bind(pattern, X, structure, dtype, places, inputs)
         with np.errstate(over="ignore"):
             W = potentials.expand(w)

@@ -12,6 +12,7 @@ from sklearn_struct.containers.typing import Seed
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.dense import DenseMap
+from sklearn_struct.linear.sparse_beside_dense import SumMap
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
@@ -140,7 +141,7 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
         many = (
             n_tokens >= LARGE and potentials.size > n_tokens and not potentials.has_clique_features
         )
-        many &= not isinstance(potentials.node_map, DenseMap)
+        many &= not isinstance(potentials.node_map, DenseMap | SumMap)
         # sag's, with as much again for tables
         many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY
         many &= loss.convex

@@ -23,6 +23,7 @@ from sklearn_struct.objectives.weight_patterns import (
     all_pairs,
     each_pair,
     masked_pairs,
+    node_pairs,
     observed_pairs,
 )
 
@@ -233,8 +234,8 @@ class BaseGraph(BasePartlyLabelled):
 
     def _observe(self, sequences: Any, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         K = len(self.classes_)
-        X = sequences.X.tokens
-        node = self._pairs_of(codes)(X, codes, weight, K, 1) if sp.issparse(X) else None
+        X = sequences.X.stored
+        node = node_pairs(X, self._pairs_of(codes), codes, weight, K)
         families = []
         cliques = sequences.structure.families
         parts = zip(self.templates_, cliques, sequences.clique_rows, strict=True)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from sklearn_struct._warning import warn
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.structures import Potentials, Structure, zeros
 from sklearn_struct.encoding.block_numbers import block_numbers
@@ -28,6 +27,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.fitting.solving import Minimisation
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
+from sklearn_struct.estimators.graphs.certified_gap import certified
 from sklearn_struct.estimators.graphs.graph_inference import (
     check_solver,
     check_width,
@@ -42,14 +42,12 @@ from sklearn_struct.estimators.graphs.graph_losses import (
     loss_of,
 )
 from sklearn_struct.estimators.graphs.inference_parameters import InferenceParameters
-from sklearn_struct.exceptions import InferenceWarning
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.convergence import Report
 from sklearn_struct.inference.graphs.decoded import iterate_modes
 from sklearn_struct.inference.graphs.kept_messages import KeptMessages
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
-from sklearn_struct.losses.max_margin import MaxMargin, MaxMarginBound
 from sklearn_struct.objectives.linear_objective import LinearObjective
 
 __all__ = ["BaseGraphCRF"]
@@ -228,27 +226,11 @@ class BaseGraphCRF(
         """The block of each node, as the parameter `blocks` gives them."""
         return block_numbers(graphs, self.blocks, sequences.X.offsets)
 
-    def _certify(self, objective: LinearObjective) -> None:
-        """Add to the gap what rivals that were not found may have above those that were."""
-        loss = objective.loss
-        if not isinstance(loss, MaxMargin):
-            return
-        value, _ = objective.value_and_grad(self._w)
-        bound, _ = objective.with_loss(MaxMarginBound(loss)).value_and_grad(self._w)
-        self.gap_certified_ = bool(np.isfinite(bound))
-        if not self.gap_certified_:
-            self.gap_ = np.nan
-            warn(
-                "the best rivals are not found for sure, and there is no bound for what they have: "
-                "gap_ is unknown; inference='exact' finds them",
-                InferenceWarning,
-            )
-            return
-        self.gap_ += (bound - value) * objective.total_weight
-
     def _look_back(self, objective: LinearObjective) -> None:
         if "gap_" in self.__dict__:
-            self._certify(objective)
+            wanted = self.tol * self.loss_curve_[-1]
+            gap = vars(self)["gap_"]
+            self.gap_, self.gap_certified_ = certified(objective, self._w, gap, wanted)
         every = self._report.counts
         self.inference_report_ = every.as_dict()
         self.converged_ = True

@@ -43,7 +43,9 @@ class CliqueFeatures:
     def read(self, given: Any, family: Family, dtype: str, reset: bool) -> Matrix | None:
         """The features of all cliques, one graph after the other; None if there are none."""
         n = len(family.nodes)
-        packed = None if given is None or not n else self._packed(given, dtype, reset)
+        # of lists without a clique nobody knows how many features there are
+        is_told = given is not None and (n or isinstance(given, SequenceArray))
+        packed = self._packed(given, dtype, reset) if is_told else None
         if packed is not None:
             lengths = zip(packed.lengths, np.diff(family.offsets), strict=True)
             for i, (length, n_cliques) in enumerate(lengths):

@@ -194,7 +194,7 @@ class FactorialCRF(BaseGraphCRF):
             for name in rows.names()
         }
         tokens, _ = label_rows.nodes(rows.n, offsets)
-        nodes = SequenceArray(sequences.X.tokens[tokens], rows.n * offsets, sequences.X.names)
+        nodes = SequenceArray(sequences.X.stored[tokens], rows.n * offsets, sequences.X.names)
         families, features = self._read_cliques(given, nodes.offsets, reset)
         return Graphs(nodes, sequences.flat, Structure(nodes.offsets, families), features)
 

@@ -26,6 +26,7 @@ from sklearn_struct.hidden_markov.em_steps import (
     possible_potentials,
     potentials,
 )
+from sklearn_struct.hidden_markov.gaussians import draw_numbers
 from sklearn_struct.hidden_markov.markov_chain import choose, draw, terminates
 
 __all__ = ["BaseHiddenChain"]
@@ -213,10 +214,8 @@ class BaseHiddenChain(BaseStreams):
 
     def _emit(self, labels: np.ndarray, rng: np.random.RandomState) -> Any:
         """What states emit, as rows."""
-        mean = self.means_[labels]
-        variance = self.variances_[labels]
         # drawn before values, in this order for any model: a seed means the same sample
-        numbers = mean + np.sqrt(variance) * rng.normal(size=mean.shape)
+        numbers = draw_numbers(self._gaussians(), labels, rng)
         codes = [
             choose(np.exp(table), labels, rng)
             for table in self.emission_logprob_

@@ -19,8 +19,8 @@ from sklearn_struct.estimators.fitting.base_sequence import (
     BaseSequenceEstimator,
     Sequences,
 )
+from sklearn_struct.estimators.hidden_markov.learned_covariances import BaseCovariances
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
-from sklearn_struct.hidden_markov.densities import Gaussians
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
     Observed,
@@ -30,7 +30,7 @@ from sklearn_struct.hidden_markov.markov_chain import named, named_shapes, of_na
 __all__ = ["BaseStreams"]
 
 
-class BaseStreams(BaseSequenceEstimator):
+class BaseStreams(BaseCovariances, BaseSequenceEstimator):
     """A hidden Markov model as its learned attributes say: they are the truth, and replaceable."""
 
     vocabulary_: list[dict[Any, int] | None]
@@ -41,7 +41,7 @@ class BaseStreams(BaseSequenceEstimator):
         names = named_shapes(len(self.classes_), order_of(self.transition_logprob_))
         markov = of_named({name: getattr(self, f"{name}_logprob_") for name in names})
         tables = [table for table in self.emission_logprob_ if table is not None]
-        return HiddenMarkov(markov, tables, Gaussians(self.means_, self.variances_))
+        return HiddenMarkov(markov, tables, self._gaussians())
 
     def _learned(self, model: HiddenMarkov) -> dict[str, Any]:
         """A chain of contexts as learned attributes."""
@@ -49,7 +49,8 @@ class BaseStreams(BaseSequenceEstimator):
         left = iter(tables)
         attributes: dict[str, Any] = {
             "means_": gaussians.mean,
-            "variances_": gaussians.variance,
+            "covariances_": gaussians.covariance,
+            "_covariance_type": gaussians.kind,
         }
         attributes["emission_logprob_"] = [
             None if values is None else next(left) for values in self.vocabulary_
@@ -69,12 +70,14 @@ class BaseStreams(BaseSequenceEstimator):
             self._accept_rows(X, reset)
             refuse_texts(X)
             check_table(X)
-            tokens = validate_data(self, X, dtype=np.float64, reset=reset)
+            tokens = validate_data(
+                self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
+            )
             names = getattr(self, "feature_names_in_", None)
             return streams.of_numbers(
-                SequenceArray(tokens, np.arange(len(tokens) + 1), names)
+                SequenceArray(tokens, np.arange(len(tokens) + 1), names), missing=True
             ), True
-        columns = streams.read(X)
+        columns = streams.read(X, missing=True)
         if columns.offsets[-1] == 0:
             if reset:
                 raise EmptyDataError("X has no tokens")
@@ -97,8 +100,9 @@ class BaseStreams(BaseSequenceEstimator):
         numbers = [np.empty((columns.offsets[-1], 0))]
         for c, (column, values) in enumerate(zip(columns.columns, self.vocabulary_, strict=True)):
             if values is None:
-                numbers.append(streams.numbers(column, columns.offsets, c)[:, None])
+                numbers.append(streams.numbers(column, columns.offsets, c, missing=True)[:, None])
             else:
+                streams.refuse_missing(column, columns.offsets, c)
                 table = self.emission_logprob_[c]
                 # one more column than values is that of all others
                 oov = None if table is not None and table.shape[1] == len(values) else "smoothing"

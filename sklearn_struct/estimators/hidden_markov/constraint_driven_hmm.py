@@ -24,16 +24,20 @@ from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_total
 from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
-from sklearn_struct.estimators.hidden_markov.stream_learning import kinds_of, learn_streams
+from sklearn_struct.estimators.hidden_markov.stream_learning import (
+    check_numbers_are_there,
+    kinds_of,
+    learn_streams,
+)
 from sklearn_struct.exceptions import EmptyDataError, NonFiniteError, UnknownLabelError
 from sklearn_struct.hidden_markov.constraint_rounds import ConstraintRounds
-from sklearn_struct.hidden_markov.densities import least_variances
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
     Observed,
     Options,
     Training,
 )
+from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints, Wanted
 from sklearn_struct.solvers.em import Maximum, em
 
@@ -91,8 +95,10 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         As those of an `HMM` of order 1.
     vocabulary_, emission_logprob_ : list
         As those of an `HMM` with ``oov="first"``, where X has all sequences, with labels or not.
-    means_, variances_ : ndarray of shape (n_labels, n_numeric_streams)
-        Of the streams of numbers.
+    means_, covariances_ : ndarray of shape (n_labels, n_numeric_streams)
+        Means and variances of the streams of numbers.
+    variances_ : ndarray of shape (n_labels, n_numeric_streams)
+        The same array as `covariances_`.
     n_iter_ : int
         Rounds; 1 where all labels are known.
     loss_curve_ : list of float
@@ -199,6 +205,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         self._kind = columns.kind
         kinds = kinds_of(columns, "auto")
         self.vocabulary_, observed = learn_streams(columns, used, kinds, "first")
+        check_numbers_are_there(observed, used, self.vocabulary_)
         with Pool(self.n_jobs) as pool:
             training = self._training(observed, codes, weight, self.vocabulary_, pool)
             rounds = ConstraintRounds(
@@ -337,4 +344,5 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.input_tags.dict = False
+        tags.input_tags.allow_nan = True
         return tags

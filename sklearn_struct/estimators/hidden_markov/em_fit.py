@@ -14,6 +14,7 @@ from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Training
+from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.solvers.em import Maximum, em
 
 __all__ = ["learn", "start"]
@@ -35,10 +36,19 @@ def start(init: str, training: Training, rng: np.random.RandomState) -> HiddenMa
 def _clusters(training: Training, rng: np.random.RandomState) -> np.ndarray:
     from sklearn.cluster import KMeans  # slow to import, and seldom needed
 
+    numbers = training.observed.numbers
+    weight = training.token_weight
+    missing = np.isnan(numbers)
+    empty = missing.all(axis=1)
+    if np.any(missing):
+        means = fit_gaussians(numbers, weight[:, None], np.zeros(numbers.shape[1])).mean
+        numbers = np.where(missing, means, numbers)
+        weight = np.where(empty, 0.0, weight)
     with threadpool_limits(1):  # sums of several threads have no fixed order
         k_means = KMeans(training.n_labels, n_init=3, random_state=rng)
-        k_means.fit(training.observed.numbers, sample_weight=training.token_weight)
-    labels: np.ndarray = k_means.labels_
+        k_means.fit(numbers, sample_weight=weight)
+    # a token without numbers is in no cluster
+    labels: np.ndarray = np.where(empty, -1, k_means.labels_)
     return labels
 
 
@@ -53,8 +63,7 @@ def learn(
     """Return what was learned, by name; warn where EM has not reached `tol` and nobody asked to
     stop before.
     """
-    # labels of sequences that do not count need not be known
-    if np.all(training.codes[training.token_weight > 0] >= 0):
+    if training.is_counted:
         model: Any = training.maximise(training.counted(training.codes))
         value = training.value(model)
         iterations.begin(model)

@@ -25,10 +25,15 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
-from sklearn_struct.estimators.hidden_markov.stream_learning import kinds_of, learn_streams
+from sklearn_struct.estimators.hidden_markov.stream_learning import (
+    check_numbers_are_there,
+    kinds_of,
+    learn_streams,
+)
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
-from sklearn_struct.hidden_markov.densities import least_variances
-from sklearn_struct.hidden_markov.em_steps import Observed, Options, Training
+from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
+from sklearn_struct.hidden_markov.gaussian_moments import least_variances
+from sklearn_struct.hidden_markov.gaussians import KINDS, of_kind
 
 __all__ = ["HMM"]
 
@@ -45,7 +50,11 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
     and in order 2 transitions and stop depend on the two labels before. A token has a value in each
     of several streams, such as words and tags, or the columns of an array. Given the label, streams
     are independent. Symbols have a table of probabilities for each label, numbers a normal
-    distribution.
+    distribution. With ``covariance_type="full"`` or "tied", streams of numbers depend on each other
+    given the label.
+
+    NaN in a stream of numbers stands for a missing number. The model sums over its values: `fit`
+    and predictions use the numbers that are there.
 
     If all labels are known, `fit` counts. If labels are missing, it runs expectation maximisation,
     which uses expected counts and finds a local optimum. In y, None stands for a missing label, or
@@ -72,8 +81,14 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
         occurrence of each value in X counts as such a value, and values that occur once are not in
         the vocabulary [1]_. "smoothing": they get the probability that `smoothing` gives to a value
         of count 0. None: they raise an error.
+    covariance_type : {"diag", "full", "tied", "spherical"}, default="diag"
+        Covariances of the streams of numbers. "diag": each label has a variance of each stream.
+        "full": each label has a covariance matrix. "tied": all labels share a covariance matrix.
+        "spherical": each label has one variance, that of all streams.
     min_variance : float, default=1e-4
-        Smallest variance of a number with one label, as a share of its variance in all of X.
+        Smallest variance of a number with one label, as a share of its variance in all of X. A
+        covariance matrix has at least these variances in each direction. With "spherical" the
+        largest of these bounds holds.
     n_states : int, list of labels or None, default=None
         The labels, where y does not show all of them: a list of labels, or a number n for the
         labels 0, 1, ..., n - 1.
@@ -110,8 +125,16 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
     emission_logprob_ : list
         For each stream a table (n_labels, n_values), or None for one of numbers. Columns are those
         of `vocabulary_`; with `oov` there is one more at the end, for what is out of vocabulary.
-    means_, variances_ : ndarray of shape (n_labels, n_numeric_streams)
-        Of the streams of numbers.
+    means_ : ndarray of shape (n_labels, n_numeric_streams)
+        Means of the streams of numbers.
+    covariances_ : ndarray
+        Variances or covariance matrices of the streams of numbers. The shape depends on
+        `covariance_type`: (n_labels, n_numeric_streams) for "diag"; (n_labels, n_numeric_streams,
+        n_numeric_streams) for "full"; (n_numeric_streams, n_numeric_streams) for "tied";
+        (n_labels,) for "spherical".
+    variances_ : ndarray of shape (n_labels, n_numeric_streams)
+        Variance of each stream of numbers. For "diag" the same array as `covariances_`, else
+        computed from it.
     n_iter_ : int
         Iterations of EM; 1 where all labels are known.
     loss_curve_ : list of float
@@ -168,6 +191,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
     smoothing: float = 1.0
     transition_smoothing: float = 0.0
     oov: str | None = "first"
+    covariance_type: str = "diag"
     min_variance: float = 1e-4
     n_states: Any = None
     init: str = "auto"
@@ -180,6 +204,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
         "smoothing": [Interval(Real, 0, None, closed="left")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
         "oov": [StrOptions({"first", "smoothing"}), None],
+        "covariance_type": [StrOptions(set(KINDS))],
         "min_variance": [Interval(Real, 0, None, closed="neither")],
         "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "init": [StrOptions({"auto", "kmeans", "random"})],
@@ -194,7 +219,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             A sequence is a list of strings or of whole numbers (one stream of symbols), a list of
             rows with a value for each stream, or a 2-D array of numbers (tokens, streams). A
             two-dimensional X is a batch of sequences of length 1, and needs y; so is a list of
-            lists of whole numbers if y has a label for each of these.
+            lists of whole numbers if y has a label for each of these. NaN is a missing number.
         y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
             One label a token, None where it is missing; None in the place of a sequence's labels,
             or of y, if all are.
@@ -246,6 +271,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             self.vocabulary_ = init.vocabulary_
             self.emission_logprob_ = init.emission_logprob_
             observed = self._observe(columns)
+        check_numbers_are_there(observed, of_tokens > 0, self.vocabulary_)
         with Pool(self.n_jobs) as pool:
             training = Training(
                 observed,
@@ -260,12 +286,17 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
             iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
             learned = learn(
                 training,
-                lambda: start(self.init, training, rng) if init is None else init._model(),
+                lambda: start(self.init, training, rng) if init is None else self._taken_over(init),
                 iterations,
                 max_iter=self.max_iter,
                 tol=self.tol,
             )
         self.__dict__.update(learned)
+
+    def _taken_over(self, init: Any) -> HiddenMarkov:
+        """The model of another estimator, with covariances of this one's type."""
+        model: HiddenMarkov = init._model()
+        return model._replace(gaussians=of_kind(model.gaussians, self.covariance_type))
 
     def _weight_of_sequences(self, sample_weight: Any, n: int) -> np.ndarray:
         if is_per_token(sample_weight):
@@ -301,11 +332,18 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
         if not np.all(np.isfinite(floor)):
             raise NonFiniteError("the variance of a column of X is not finite; scale X")
         return Options(
-            self.order, n_values, self.stop, self.smoothing, self.transition_smoothing, floor
+            self.order,
+            n_values,
+            self.stop,
+            self.smoothing,
+            self.transition_smoothing,
+            floor,
+            self.covariance_type,
         )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.input_tags.dict = False
+        tags.input_tags.allow_nan = True
         return tags

@@ -209,7 +209,7 @@ class BaseClassPredictions(BaseStructured):
 
     def _path(self, sequences: Sequences, classes: np.ndarray) -> np.ndarray:
         """The best states of given classes."""
-        states = np.empty(sequences.X.tokens.shape[0], np.int64)
+        states = np.empty(sequences.X.stored.shape[0], np.int64)
         inference = self._learned_inference()
 
         def work(theta: Potentials, block: Block) -> None:

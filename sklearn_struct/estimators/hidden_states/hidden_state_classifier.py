@@ -245,7 +245,7 @@ class HiddenStateClassifier(
         # tables of parts and blocks have room for moves between classes, too
         reserve(32 * 8 * n_columns(n, 2), f"a model of {n} states of all classes")
         family = CliquePattern(2, 0, None, np.arange(n_columns(n, 2)))
-        features = sequences.X.tokens.shape[1]
+        features = sequences.X.stored.shape[1]
         pattern = Pattern(features, n, None, (family,), np.arange(0), self.fit_intercept)
         return without_forbidden(pattern, joined(within_labels(self._states), self._steps))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
+from sklearn_struct.encoding.labels.label_costs import read_cost
 from sklearn_struct.encoding.labels.label_states import joined, read_states, read_steps
 from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
@@ -26,8 +28,10 @@ from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.forbidden import Transitions
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.losses.latent_margin import LatentMargin
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
+from sklearn_struct.losses.max_margin import hinge
 from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.objectives.weight_patterns import Pattern
 
@@ -58,12 +62,23 @@ class LatentChainCRF(
 
     Parameters
     ----------
-    solver : {"auto", "lbfgs", "owlqn", "cg", "sgd", "em"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "cg", "sgd", "em", "frank-wolfe"}, default="auto"
         "lbfgs", "cg" (nonlinear conjugate gradients) and "sgd" (averaged stochastic gradient
         descent) are for the L2 penalty, "owlqn" for L1 and elastic net. They follow the gradient
         of the objective. "em", expectation maximisation, is for all penalties: it computes the
         expected features given the labels, moves the weights by a few iterations of L-BFGS or
         OWL-QN, and repeats both. "auto" is "owlqn" if ``l1_ratio > 0``, else "lbfgs".
+        ``loss="hinge"`` needs "frank-wolfe", which is then "auto", or "sgd".
+    loss : {"log_likelihood", "hinge"}, default="log_likelihood"
+        "log_likelihood": minus the log-probability of the labels. "hinge": the loss of the latent
+        structured support vector machine [3]_. The best labelling by states of the right labels
+        should have a score that exceeds that of each other labelling by the cost of the latter.
+        "frank-wolfe" is repeated with the best states of the labels until these change nothing.
+        Probabilities are not calibrated: choose ``decoder="viterbi"``. There are no shared states.
+    cost : array-like of shape (n_labels, n_labels), default=None
+        With ``loss="hinge"``: the cost of predicting a label (column) where another one (row) is
+        right, in the order of ``classes_``, with zeros on the diagonal. None: 1 for each wrong
+        label.
     decoder : {"marginal", "viterbi"}, default="marginal"
         What `predict` returns. "marginal": at each token the label with the highest probability,
         summed over its states. With `allowed_transitions` it is the allowed labelling with the
@@ -120,6 +135,7 @@ class LatentChainCRF(
        continuous gesture recognition", CVPR 2007.
     .. [2] C. Sutton and A. McCallum, "An introduction to conditional random fields", Foundations
        and Trends in Machine Learning 4(4), 2012, section 5.1.3 (equations 5.10 to 5.19).
+    .. [3] C.-N. Yu and T. Joachims, "Learning structural SVMs with latent variables", ICML 2009.
 
     Examples
     --------
@@ -139,15 +155,33 @@ class LatentChainCRF(
     [('outer', 0), ('inner', 0), ('outer', 1)]
     """
 
+    loss: str = "log_likelihood"
+    cost: ArrayLike | None = None
     decoder: str = "marginal"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "cg", "sgd", "em"})],
+        "solver": [StrOptions({"auto", "lbfgs", "owlqn", "cg", "sgd", "em", "frank-wolfe"})],
+        "loss": [StrOptions({"log_likelihood", "hinge"})],
+        "cost": [None, "array-like"],
         "decoder": [StrOptions({"marginal", "viterbi"})],
     }
     _settings = (*BaseTrainedChain._settings, "decoder")
 
     def _loss(self, evidence: Evidence | None = None) -> Loss:
-        return KNOWN if evidence is not None and evidence.allowed is None else HIDDEN
+        is_known = evidence is not None and evidence.allowed is None
+        if self.loss == "hinge":
+            cost = self._cost()
+            return hinge(Chain(), cost) if is_known else LatentMargin(Chain(), cost)
+        if self.cost is not None:
+            raise ValueError(f"cost is of loss='hinge'; loss={self.loss!r} has none")
+        return KNOWN if is_known else HIDDEN
+
+    def _cost(self) -> np.ndarray | None:
+        """What each state costs where another one is right; None if all wrong labels cost 1."""
+        cost = read_cost(self.cost, self.classes_, self.dtype)
+        if cost is None:
+            return None
+        of_states: np.ndarray = cost[np.ix_(self._states.label, self._states.label)]
+        return of_states
 
     def _read_labels(
         self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None

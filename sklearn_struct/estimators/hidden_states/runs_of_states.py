@@ -19,6 +19,8 @@ from sklearn_struct.estimators.hidden_states.weights_of_states import (
     places,
     places_of_labels,
 )
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.losses.marginal_likelihood import MarginalLikelihood
 from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.objectives.shared_weights import SharedWeights
@@ -87,6 +89,10 @@ class StateRuns(NamedTuple):
 
 def _smooth(objective: LinearObjective) -> LinearObjective:
     """The objective, or that of the likelihood in the place of a loss with kinks."""
-    if objective.loss.smooth:
+    loss = objective.loss
+    if loss.smooth:
         return objective
-    return objective.with_loss(MarginalLikelihood(objective.inference))
+    smooth: Loss = MarginalLikelihood(objective.inference)
+    if isinstance(loss, Constrained):
+        smooth = Constrained(smooth, loss.transitions)
+    return objective.with_loss(smooth)

@@ -38,7 +38,8 @@ from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.losses.losses_of_rows import RowExamples, Softmax
 from sklearn_struct.objectives.joint_objective import JointObjective
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
-from sklearn_struct.objectives.linear_potentials import bind, without_zeros
+from sklearn_struct.objectives.linear_potentials import bind
+from sklearn_struct.objectives.node_maps import without_zeros
 from sklearn_struct.objectives.rows_objective import RowsObjective
 from sklearn_struct.objectives.weight_patterns import CliquePattern, Pattern
 

@@ -11,11 +11,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, clique_sizes, n_columns
 from sklearn_struct.encoding.features.template_windows import beside as positions_beside
 from sklearn_struct.encoding.features.template_windows import values, windows
 from sklearn_struct.encoding.features.templates import FeatureTemplates
-from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.sequences import as_list, check_numbers
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.m_estimation.locally_uniform import locally_uniform
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
@@ -72,6 +73,8 @@ class HiddenBase:
     def observe(self, X: Any) -> tuple[Observed, bool]:
         """X as the model reads it, and whether it is a batch of sequences of length 1."""
         sequences: Any = self.model._read_X(X, reset=False)
+        # a hidden Markov model sums over numbers that are missing; features cannot
+        check_numbers(SequenceArray(sequences.X.numbers, sequences.X.offsets))
         return sequences.X, sequences.flat
 
     def shown(self, X: Any, observed: Observed, used: np.ndarray | None) -> np.ndarray:

@@ -214,7 +214,7 @@ class BaseMultiLabel(BaseGraphCRF):
         return Inputs(sequences.clique_rows)
 
     def _observe(self, sequences: Any, codes: np.ndarray, weight: np.ndarray) -> Pattern:
-        n_features = sequences.X.tokens.shape[1]
+        n_features = sequences.X.stored.shape[1]
         by_estimator = self._by_estimator(reset=True)
         return pattern_of(
             self._n_labels(), n_features, len(self.edges_), by_estimator, self.fit_intercept

@@ -16,6 +16,7 @@ from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
     Pattern,
     all_pairs,
+    node_pairs,
     observed_pairs,
 )
 
@@ -36,7 +37,7 @@ def chosen_columns(wanted: Features | None, X: SequenceArray, name: str) -> np.n
     if wanted is None:
         return np.arange(0)
     if isinstance(wanted, str) and wanted == "all":
-        return np.arange(X.tokens.shape[1])
+        return np.arange(X.stored.shape[1])
     return columns_named(wanted, X, name)
 
 
@@ -87,10 +88,9 @@ def observe_segments(
         for there in (begins, is_last):
             of_ends = weights_of(end_columns, every, labels, weight * there)
             families.append(CliquePattern(1, len(end_columns), of_ends, np.arange(0)))
-    node = None
-    if sp.issparse(X.tokens):
-        node = weights_of(np.arange(X.tokens.shape[1]), np.arange(len(codes)), labels, weight)
-    return Pattern(X.tokens.shape[1], K, node, tuple(families), columns, choice.fit_intercept)
+    pairs = all_pairs if choice.feature_pairs == "all" else observed_pairs
+    node = node_pairs(X.stored, pairs, labels, weight, K, choice.min_frequency)
+    return Pattern(X.stored.shape[1], K, node, tuple(families), columns, choice.fit_intercept)
 
 
 def segment_inputs(

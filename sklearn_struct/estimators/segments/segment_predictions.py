@@ -113,7 +113,7 @@ class BaseSegmentPredictions(BaseStructured):
         """
         sequences = self._read_X(X, reset=False)
         # of each segmentation a score and two ways back, twice, for each label of each token
-        check_count(n, "n", 32 * self._width() * sequences.X.tokens.shape[0])
+        check_count(n, "n", 32 * self._width() * sequences.X.stored.shape[0])
         ranked = self._ranked(self._learned_inference(), sequences, n)
         return object_array(
             [[(self._written(codes), log_p) for codes, log_p in pairs] for pairs in ranked]

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+import warnings
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from sklearn_struct import (
+    Cliques,
     FactorialCRF,
     GraphArray,
     GraphCRF,
     LinearChainCRF,
     PseudoLikelihoodCRF,
+    TypedNodes,
 )
 from sklearn_struct.containers.structures import Family, Potentials, Structure
 from sklearn_struct.estimators.graphs.graph_losses import LOSSES
+from sklearn_struct.exceptions import InferenceWarning
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
+from sklearn_struct.solvers import frank_wolfe
 
 LABELS = np.array(["a", "b", "c"])
 # each with parameters that it needs here
@@ -428,3 +433,127 @@ def test_more_than_can_be_counted(parameter, loss):
     with pytest.raises(ValueError, match=rf"{parameter} must be at most 2,147,483,647, got 1000"):
         crf.fit(X[:2], y[:2])
     np.testing.assert_array_equal(crf.coef_, before)
+
+
+def _typed(rng, n_graphs=20):
+    """Two words below a text, each kind with labels of its own."""
+    types = ["word", "word", "text"]
+    X = [(TypedNodes(rng.normal(size=(3, 3)), types), [[0, 2], [1, 2]]) for _ in range(n_graphs)]
+    y = [
+        ["A" if row[0] > 0 else "N" for row in graph.features[:2]]
+        + ["p" if graph.features[2][1] > 0 else "n"]
+        for graph, _ in X
+    ]
+    return X, y
+
+
+def _two_rows(rng, n_sequences=20):
+    X = [rng.normal(size=(4, 3)) for _ in range(n_sequences)]
+    return X, [[(int(row[0] > 0), int(row[1] > 0)) for row in x] for x in X]
+
+
+@pytest.mark.parametrize("few", [0, frank_wolfe.FEW], ids=["in potentials", "in weights"])
+@pytest.mark.parametrize(
+    ("data", "crf"),
+    [
+        (_typed, GraphCRF()),
+        (_two_rows, FactorialCRF()),
+        (_two_rows, FactorialCRF(inference="exact")),
+        (_two_rows, FactorialCRF(reach=1)),
+    ],
+    ids=["types", "rows", "rows, exact", "rows, reach"],
+)
+def test_a_hinge_of_nodes_that_have_not_all_labels(data, crf, few, monkeypatch):
+    """The scores of labels that a node cannot have are -inf; two solvers find one minimum."""
+    monkeypatch.setattr(frank_wolfe, "FEW", few)
+    X, y = data(np.random.default_rng(0))
+    crf = clone(crf).set_params(loss="hinge", C=1.0, random_state=0, tol=1e-3, max_iter=200)
+    crf.fit(X, y)
+    value = crf.loss_curve_[-1]
+    assert crf.gap_certified_
+    assert 0 <= crf.gap_ <= 2e-3 * value
+    assert crf.score(X, y) > 0.9
+    other = clone(crf).set_params(solver="sgd").fit(X, y)
+    assert value - crf.gap_ <= other.loss_curve_[-1] * (1 + 1e-9)
+    assert value <= other.loss_curve_[-1] * (1 + 2e-3)
+
+
+def test_rivals_that_are_not_found_for_sure_add_to_the_gap():
+    """Where all nodes are neighbours the bound of messages is above the best rival. With all
+    weights doubled and half the C, the objective / C and the gap are twice as much.
+    """
+    rng = np.random.default_rng(0)
+    X = [(rng.normal(size=(5, 2)), list(combinations(range(5), 2))) for _ in range(6)]
+    y = [rng.integers(0, 2, 5).tolist() for _ in X]
+    crf = GraphCRF(loss="hinge", symmetric=True, C=1.0, random_state=0, tol=1e-2, max_iter=50)
+    exact = clone(crf).set_params(inference="exact").fit(X, y)
+    with pytest.warns(InferenceWarning, match="more than the .* that tol asks for"):
+        crf.set_params(inference="bp").fit(X, y)
+    assert crf.gap_certified_
+    assert crf.loss_curve_[-1] - crf.gap_ <= exact.loss_curve_[-1] * (1 + 1e-9)
+    assert crf.gap_ > 1.5 * exact.gap_
+    with pytest.warns(InferenceWarning, match="more than the .* that tol asks for"):
+        twice = clone(crf).set_params(C=0.5).fit(X, y, sample_weight=np.full(6, 2.0))
+    assert twice.loss_curve_[-1] == pytest.approx(2 * crf.loss_curve_[-1])
+    assert twice.gap_ == pytest.approx(2 * crf.gap_)
+
+
+def test_without_a_bound_for_rivals_the_gap_is_unknown():
+    """Messages have none where cliques have three nodes."""
+    rng = np.random.default_rng(0)
+    cliques = [Cliques("triple", [[0, 1, 2], [1, 2, 3], [0, 2, 3]])]
+    X = [(rng.normal(size=(4, 2)), cliques) for _ in range(4)]
+    y = [rng.integers(0, 2, 4).tolist() for _ in X]
+    crf = GraphCRF(loss="hinge", inference="bp", random_state=0, tol=1e-1, max_iter=50)
+    with pytest.warns(InferenceWarning, match="gap_ is unknown"):
+        crf.fit(X, y)
+    assert crf.gap_certified_ is False
+    assert np.isnan(crf.gap_)
+    crf.set_params(inference="exact").fit(X, y)
+    assert crf.gap_certified_ is True
+    assert 0 <= crf.gap_ <= 0.1 * crf.loss_curve_[-1]
+
+
+@pytest.mark.parametrize("few", [0, frank_wolfe.FEW], ids=["in potentials", "in weights"])
+@pytest.mark.parametrize("states", ["hidden nodes", "states of typed labels"])
+def test_a_latent_hinge_of_nodes_that_have_not_all_labels(states, few, monkeypatch):
+    monkeypatch.setattr(frank_wolfe, "FEW", few)
+    X, y = _typed(np.random.default_rng(0))
+    crf = GraphCRF(loss="hinge", C=1.0, random_state=0, tol=1e-3, max_iter=50)
+    if states == "hidden nodes":
+        types = ["word", "word", "text", "hidden"]
+        X = [
+            (TypedNodes(np.vstack([g.features, np.zeros((1, 3))]), types), [*edges, [0, 3], [1, 3]])
+            for g, edges in X
+        ]
+        y = [[*labels, None] for labels in y]
+        crf.set_params(hidden={"hidden": 2})
+    else:
+        crf.set_params(n_states={("word", "A"): 2}, decoder="states")
+    crf.fit(X, y)
+    # at w = 0 each of three labels costs 1
+    assert crf.loss_curve_[-1] < 0.25 * 3 * len(X)
+    assert np.all(np.diff(crf.loss_curve_) <= 0)
+    truth = [labels[:3] for labels in y]
+    predicted = [labels[:3] for labels in crf.predict(X)]
+    assert np.mean(np.array(predicted) == np.array(truth)) > 0.9
+
+
+def test_a_bound_that_is_far_away_warns():
+    """On full graphs of labels at random the relaxation's bound is far above the best rivals."""
+    rng = np.random.default_rng(0)
+    edges = [[a, b] for a in range(8) for b in range(a)]
+    X = [(rng.normal(size=(8, 2)), edges, rng.normal(size=(28, 2))) for _ in range(6)]
+    y = [rng.integers(2, size=8).tolist() for _ in X]
+    crf = GraphCRF(loss="hinge", C=1.0, tol=0.01, max_iter=200, random_state=0, inference="bp")
+    with pytest.warns(InferenceWarning, match="gap_ is .*, more than the .* that tol asks for"):
+        crf.fit(X, y)
+    assert crf.gap_certified_
+    value = crf.loss_curve_[-1]
+    assert 0.01 * value < crf.gap_ < value
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exact = clone(crf).set_params(inference="exact").fit(X, y)
+    assert exact.gap_ <= 0.01 * exact.loss_curve_[-1]
+    # the bound is one also of the exact objective
+    assert value - crf.gap_ <= exact.loss_curve_[-1]

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_struct import Cliques, GraphCRF, GridCRF, persistence
 from sklearn_struct.containers.grid_edges import contrasts, directions, edges
+from sklearn_struct.exceptions import InputTypeError
 
 SHAPES = [(2, 3), (3, 2), (1, 4), (1, 1), (3, 3)]
 
@@ -175,8 +176,7 @@ def test_probabilities(pairwise, apart, neighbours, scale):
         unary="features" if scale is None else "scores",
         scale=scale or "shared",
         inference="exact",
-        max_iter=3,
-        tol=1e9,
+        tol=1e-2,
         C=100,
     )
     given = list(zip(X, pictures, strict=True))
@@ -184,6 +184,7 @@ def test_probabilities(pairwise, apart, neighbours, scale):
     n_edges = (2 if pairwise == "contrast" else 1) * (neighbours // 2 if apart else 1)
     n_nodes = {None: K * K + K, "shared": 1, "label": K}[scale]
     assert len(crf._w) == n_nodes + n_edges
+    assert np.all(crf._w != 0.0)
     if scale is not None:
         assert np.shape(crf.scale_) == (() if scale == "shared" else (K,))
         assert_allclose(crf.coef_, np.diag(np.broadcast_to(crf.scale_, K)))
@@ -201,6 +202,21 @@ def test_probabilities(pairwise, apart, neighbours, scale):
 
         expected = log_probability(score, shape, K, y[i])
         assert_allclose(crf.log_proba([given[i]], [y[i]]), expected, atol=1e-9)
+
+
+def test_a_direction_without_edges_in_fit():
+    """Images of one row have nothing below each other, but others that are predicted may."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(6, 1, 8, 1))
+    y = (X[..., 0] > 0).astype(int)
+    crf = GridCRF(pairwise="contrast", directions=True, tol=1e-8).fit(X, y)
+    shared = GridCRF(pairwise="contrast", tol=1e-8).fit(X, y)
+    assert crf.contrast_["down"] == crf.smoothness_["down"] == 0.0
+    assert crf.contrast_["right"] == pytest.approx(shared.contrast_, abs=1e-4)
+    assert crf.contrast_["right"] != 0.0
+    taller = rng.normal(size=(2, 3, 8, 1))
+    assert crf.predict(taller).shape == (2, 3, 8)
+    assert_array_equal(crf.predict(taller[:, :1]), shared.predict(taller[:, :1]))
 
 
 def test_contrast_of_the_channels_themselves():
@@ -284,6 +300,24 @@ def test_labels_of_channels():
         GridCRF(labels=[0, 1, 2]).fit(X, y)
 
 
+def test_labels_that_may_count_from_1():
+    rng = np.random.default_rng(4)
+    y = rng.integers(1, 3, size=(6, 4, 4))
+    X = rng.normal(size=(6, 4, 4, 3)) + 3.0 * np.eye(3)[y - 1]
+    with pytest.warns(UserWarning, match=r"label 1 but not 0.*labels=range\(1, 4\)"):
+        GridCRF(unary="scores").fit(X, y)
+    crf = GridCRF(unary="scores", labels=range(1, 4)).fit(X, y)
+    assert crf.classes_.tolist() == [1, 2, 3]
+    assert crf.scale_ > 0
+    assert crf.score(X, y) > 0.9
+
+
+def test_a_string_is_no_integer_to_ignore():
+    X, _ = images(np.random.default_rng(5))
+    with pytest.raises(InputTypeError, match="ignore_label='255' is a string, but y has integers"):
+        GridCRF(ignore_label="255").fit(X, [np.ones(part.shape[:2], int) for part in X])
+
+
 def test_scores_of_rows():
     """A two-dimensional X is a batch of single pixels."""
     X, y = log_scores(np.random.default_rng(8))
@@ -342,6 +376,26 @@ def test_unknown_pixels_that_are_dropped(loss):
     assert not any(isinstance(labels, np.ma.MaskedArray) for labels in crf.predict(X))
 
 
+def test_unknown_pixels_are_dropped_beside_masked_ones():
+    """A row of masked pixels comes first; what is unknown is then as if it were masked, too."""
+    X, y = images(np.random.default_rng(27), K=2, shapes=[(3, 3), (4, 3), (2, 4)])
+    unknown = [image[..., 0] > 1.0 for image in X]
+    masked = []
+    both = []
+    for image, of_image in zip(X, unknown, strict=True):
+        of_image[-1, -1] = False
+        first = np.zeros(of_image.shape, bool)
+        first[0] = True
+        masked.append(np.ma.array(image, mask=first[..., None] & np.ones(2, bool)))
+        both.append(np.ma.array(image, mask=(first | of_image)[..., None] & np.ones(2, bool)))
+    ignored = [np.where(of_image, -1, labels) for of_image, labels in zip(unknown, y, strict=True)]
+    options = {"tol": 1e-8, "inference": "exact", "pairwise": "table"}
+    crf = GridCRF(ignore_label=-1, unknown="drop", **options).fit(masked, ignored)
+    same = GridCRF(**options).fit(both, y)
+    assert np.all(same._w != 0.0)
+    assert_allclose(crf._w, same._w, atol=1e-5)
+
+
 def test_unknown_pixels_need_the_likelihood():
     X, y = images(np.random.default_rng(12))
     for options in ({"loss": "hinge"}, {"loss": "pseudo"}, {"solver": "sag"}):
@@ -371,6 +425,24 @@ def test_masked_pixels_are_no_part_of_an_image():
         assert np.ma.getmaskarray(proba)[:, 2].all()
     assert isinstance(crf.predict(np.ma.stack(masked)), np.ma.MaskedArray)
     assert crf.score(masked, y) == pytest.approx(same.score(parts, labels))
+
+
+def test_pictures_of_masked_pixels_are_left_out():
+    """Images without their first row; what is in the picture there does not count."""
+    rng = np.random.default_rng(28)
+    X, y = images(rng, shapes=[(3, 3)] * 4)
+    pictures = [rng.normal(size=(3, 3, 2)) for _ in X]
+    mask = np.zeros((3, 3, 2), bool)
+    mask[0] = True
+    masked = [(np.ma.array(image, mask=mask), p) for image, p in zip(X, pictures, strict=True)]
+    below = [(image[1:], p[1:]) for image, p in zip(X, pictures, strict=True)]
+    options = {"pairwise": "contrast", "tol": 1e-8, "inference": "exact"}
+    crf = GridCRF(**options).fit(masked, y)
+    same = GridCRF(**options).fit(below, [labels[1:] for labels in y])
+    assert crf.contrast_ != 0.0
+    assert_allclose(crf._w, same._w, atol=1e-5)
+    for a, b in zip(crf.predict_proba(masked), same.predict_proba(below), strict=True):
+        assert_allclose(a[1:], b, atol=1e-5)
 
 
 def test_pixels_that_are_masked_in_part():
@@ -460,7 +532,8 @@ def test_blocks_are_arrays_of_the_shapes_of_images():
 )
 def test_files(tmp_path, options):
     X, y = images(np.random.default_rng(20), d=3)
-    crf = GridCRF(max_iter=3, tol=1e9, **options).fit(X, y)
+    crf = GridCRF(tol=1e-2, **options).fit(X, y)
+    assert np.any(crf._w != 0.0)
     persistence.save(crf, tmp_path / "model")
     copy = persistence.load(tmp_path / "model")
     assert copy.get_params() == crf.get_params()
@@ -478,15 +551,17 @@ def test_starts():
         {"unary": "scores", "scale": "label"},
         {"unary": "scores"},
     ):
-        crf = GridCRF(max_iter=4, tol=1e9, **options).fit(X, y)
+        crf = GridCRF(tol=1e-2, **options).fit(X, y)
+        assert np.all(crf._w != 0.0)
         again = GridCRF(tol=1e9, **options).fit(X, y, init=crf)
         assert_allclose(again._w, crf._w)
     # a table of its own starts at that of Potts
-    potts = GridCRF(max_iter=4, tol=1e9).fit(X, y)
+    potts = GridCRF(tol=1e-2).fit(X, y)
+    assert potts.smoothness_ != 0.0
     table = GridCRF(pairwise="table", tol=1e9).fit(X, y, init=potts)
     assert_allclose(table.transition_, potts.smoothness_ * np.eye(3))
     # and Potts where all are equal, of a graph
-    graph = GraphCRF(symmetric=True, max_iter=4, tol=1e9).fit(as_graphs(X), ravelled(y))
+    graph = GraphCRF(symmetric=True, tol=1e-2).fit(as_graphs(X), ravelled(y))
     start = GridCRF(pairwise="symmetric", tol=1e9).fit(X, y, init=graph)
     assert_allclose(start._w, graph._w)
 

@@ -256,6 +256,12 @@ def test_warm_starts():
     start = MultiLabelCRF(edges="tree").fit(X, Y)
     from_tree = MultiLabelCRF(max_iter=1, tol=1e9).fit(X, Y, init=start)
     assert from_tree.n_iter_ <= 1
+    # pairs that both have begin at the same tables, and others at zero
+    known = dict(zip(map(tuple, start.edges_.tolist()), start.pair_weights_, strict=True))
+    assert np.all(start.pair_weights_ != 0)
+    for edge, table in zip(from_tree.edges_.tolist(), from_tree.pair_weights_, strict=True):
+        np.testing.assert_array_equal(table, known.pop(tuple(edge), np.zeros((2, 2))))
+    assert not known
     with pytest.raises(LengthMismatchError, match="init has 3 labels and 5 features"):
         MultiLabelCRF().fit(X, Y, init=MultiLabelCRF().fit(X, Y[:, :3]))
     with pytest.raises(InputTypeError, match="must be a fitted MultiLabelCRF"):

@@ -72,6 +72,17 @@ def test_no_other_move_is_better(shared, seed):
         assert SCORES.scores(potentials, structure, other)[0] <= best + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_rounds_go_on_until_no_move_is_better(seed):
+    """Of a small grid; what moves have led to, they leave as it is."""
+    potentials, structure = potts(np.random.default_rng(seed), (6, 6), 4, shared=True)
+    labels = moved(potentials, structure, np.zeros(36, np.int32))
+    again = moved(potentials, structure, labels)
+    assert SCORES.scores(potentials, structure, again) == pytest.approx(
+        SCORES.scores(potentials, structure, labels), abs=1e-9
+    )
+
+
 def test_labels_that_cannot_be_best_change_nothing():
     """Scores of nodes that differ by more than all their edges leave few cuts to be made."""
     rng = np.random.default_rng(0)
@@ -96,6 +107,18 @@ def test_which_examples_like_equal_labels():
     triples = Family(np.array([[0, 1, 2]]), np.array([0, 1]))
     potentials = Potentials(np.zeros((3, 2)), (np.zeros((1, 8)),))
     assert not like_equal_labels(potentials, Structure(np.array([0, 3]), (triples,)))[0]
+
+
+@pytest.mark.parametrize("unlike", [0, 1, 2])
+def test_all_kinds_of_edges_must_like_equal_labels(unlike):
+    """One kind of three that likes different labels is enough, whichever it is."""
+    pairs = [[[0, 1], [2, 3]], [[1, 2]], [[0, 2]]]
+    families = tuple(Family(np.array(nodes), np.array([0, len(nodes)])) for nodes in pairs)
+    structure = Structure(np.array([0, 4]), families)
+    alike = [np.eye(2).reshape(1, -1)] * 3
+    assert like_equal_labels(Potentials(np.zeros((4, 2)), tuple(alike)), structure).all()
+    alike[unlike] = -alike[unlike]
+    assert not like_equal_labels(Potentials(np.zeros((4, 2)), tuple(alike)), structure).any()
 
 
 @pytest.mark.parametrize("K", [2, 3, 5])

@@ -1,0 +1,239 @@
+"""Normal distributions, one of each state: covariances in four shapes, log-densities, draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from sklearn_struct.compiled.simd import LANES
+from sklearn_struct.exceptions import NonFiniteError
+from sklearn_struct.hidden_markov.gaussian_kernels import diagonal_densities
+from sklearn_struct.hidden_markov.gaussian_lanes import column_densities, factored_densities
+
+__all__ = [
+    "KINDS",
+    "Gaussians",
+    "by_rows",
+    "covariance_shape",
+    "draw_numbers",
+    "log_densities",
+    "mixed_gaussians",
+    "of_kind",
+    "patterns",
+]
+
+# as scikit-learn's GaussianMixture names them
+KINDS = ("diag", "full", "tied", "spherical")
+
+
+def covariance_shape(kind: str, K: int, d: int) -> tuple[int, ...]:
+    """The shape of the covariances of K states and d columns."""
+    return {"diag": (K, d), "full": (K, d, d), "tied": (d, d), "spherical": (K,)}[kind]
+
+
+class Gaussians(NamedTuple):
+    """Of each state a normal distribution.
+
+    ``mean`` is (K, d). ``covariance`` has a variance of each state and column (K, d) where ``kind``
+    is "diag", a matrix of each state (K, d, d) where it is "full", one of all states (d, d) where
+    it is "tied", and one variance of each state (K,) where it is "spherical".
+    """
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    kind: str = "diag"
+
+    @property
+    def variance(self) -> np.ndarray:
+        """The variance of each state and column (K, d)."""
+        if self.kind == "diag":
+            return self.covariance
+        if self.kind == "spherical":
+            return np.repeat(self.covariance[:, None], self.mean.shape[1], axis=1)
+        return np.diagonal(self.matrices, axis1=1, axis2=2).copy()
+
+    @property
+    def matrices(self) -> np.ndarray:
+        """The covariance matrix of each state (K, d, d)."""
+        K, d = self.mean.shape
+        if self.kind == "full":
+            return self.covariance
+        if self.kind == "tied":
+            return np.broadcast_to(self.covariance, (K, d, d))
+        return self.variance[:, :, None] * np.eye(d)
+
+    def of_columns(self, columns: np.ndarray) -> Gaussians:
+        """The marginal distributions of some columns."""
+        mean = self.mean[:, columns]
+        if self.kind == "spherical":
+            return Gaussians(mean, self.covariance, self.kind)
+        if self.kind == "diag":
+            return Gaussians(mean, self.covariance[:, columns], self.kind)
+        rows = self.covariance[..., columns, :]
+        return Gaussians(mean, rows[..., columns], self.kind)
+
+
+def of_kind(gaussians: Gaussians, kind: str) -> Gaussians:
+    """The same means, with covariances of another kind that are as near as it allows."""
+    mean = gaussians.mean
+    if kind == gaussians.kind:
+        return gaussians
+    of: dict[str, Callable[[], np.ndarray]] = {
+        "diag": lambda: gaussians.variance,
+        "full": lambda: gaussians.matrices.copy(),
+        "tied": lambda: gaussians.matrices.mean(axis=0),
+        # without columns there is nothing of which to take a mean
+        "spherical": lambda: gaussians.variance.sum(axis=1) / max(mean.shape[1], 1),
+    }
+    return Gaussians(mean, of[kind](), kind)
+
+
+def mixed_gaussians(share: float, a: Gaussians, b: Gaussians) -> Gaussians:
+    """Parameters `share` of the way from those of b to those of a."""
+    return Gaussians(
+        share * a.mean + (1 - share) * b.mean,
+        share * a.covariance + (1 - share) * b.covariance,
+        a.kind,
+    )
+
+
+def patterns(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Rows of which some numbers are missing and others are not: for each set of missing columns
+    the rows, and which columns are there.
+    """
+    there = ~np.isnan(x)
+    partly = np.flatnonzero(there.any(axis=1) & ~there.all(axis=1))
+    if not len(partly):
+        return []
+    sets, of_row = np.unique(there[partly], axis=0, return_inverse=True)
+    order = np.argsort(of_row, kind="stable")
+    cuts = np.cumsum(np.bincount(of_row.ravel(), minlength=len(sets)))[:-1]
+    return list(zip(np.split(partly[order], cuts), sets, strict=True))
+
+
+def by_rows(x: np.ndarray, K: int) -> bool:
+    """Whether kernels of `gaussian_lanes` are to be called, which do rows side by side, rather than
+    those of `gaussian_kernels`, which do K states side by side and know gaps.
+    """
+    # turning rows around costs more than few columns of many states
+    if LANES * x.shape[1] <= K:
+        return False
+    # a sum with NaN is NaN, and takes no table of its size
+    with np.errstate(over="ignore", invalid="ignore"):
+        return not np.isnan(x.sum())
+
+
+def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
+    """Log-density of each row of x in each state: (n, K). None is -inf: however far away, nothing
+    is impossible.
+
+    NaN is a number that is missing. The density is then that of the numbers that are there; of a
+    row without numbers its logarithm is 0.
+    """
+    # without numeric columns nothing is said about any state, which is the logarithm of 1
+    log_p = np.zeros((len(x), len(gaussians.mean)))
+    if x.shape[1] == 0:
+        return log_p
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    if gaussians.kind in ("diag", "spherical"):
+        _add_diagonal(x, gaussians, log_p)
+    else:
+        _add_rows(x, gaussians, log_p)
+    return log_p
+
+
+def _add_diagonal(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
+    variance = _columns_first(gaussians.variance)
+    # a deviation divides before it is squared, as reciprocal variances may be infinite
+    scale = 1 / np.sqrt(variance)
+    constant = -0.5 * np.log(2 * np.pi * variance)
+    if not by_rows(x, len(gaussians.mean)):
+        diagonal_densities(x, _columns_first(gaussians.mean), scale, constant, log_p)
+        return
+    mean = np.ascontiguousarray(gaussians.mean, dtype=np.float64)
+    column_densities(x, mean, np.ascontiguousarray(scale.T), constant.sum(axis=0), log_p)
+
+
+def _add_rows(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
+    """The densities of rows that have all numbers, and of each pattern those of its columns."""
+    missing = np.isnan(x).any(axis=1)
+    if not missing.any():
+        _add_complete(x, gaussians, log_p)
+        return
+    parts = [(np.flatnonzero(~missing), np.ones(x.shape[1], dtype=bool)), *patterns(x)]
+    for rows, columns in parts:
+        part = np.zeros((len(rows), log_p.shape[1]))
+        _add_complete(
+            np.ascontiguousarray(x[rows][:, columns]), gaussians.of_columns(columns), part
+        )
+        log_p[rows] = part
+
+
+def _add_complete(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
+    K, d = gaussians.mean.shape
+    inverse = np.stack([_inverse(factor) for factor in _factors(gaussians)])
+    # the determinant of a triangle is the product of its diagonal
+    constant = np.log(np.diagonal(inverse, axis1=1, axis2=2)).sum(axis=1)
+    constant -= 0.5 * d * np.log(2 * np.pi)
+    if gaussians.kind == "full":
+        mean = np.ascontiguousarray(gaussians.mean, dtype=np.float64)
+        rows, columns = np.tril_indices(d)
+        factor = np.ascontiguousarray(inverse[:, rows, columns])
+        factored_densities(x, mean, factor, constant, log_p)
+        return
+    # With one matrix, columns can be made independent once for all states. Distances from a centre
+    # are small where the numbers are not.
+    centre = gaussians.mean.mean(axis=0)
+    column_densities(
+        (x - centre) @ inverse[0].T,
+        (gaussians.mean - centre) @ inverse[0].T,
+        np.ones((K, d)),
+        np.repeat(constant, K),
+        log_p,
+    )
+
+
+def _columns_first(table: np.ndarray) -> np.ndarray:
+    """(K, d) as (d, K), in the order of memory that kernels read."""
+    return np.ascontiguousarray(table.T, dtype=np.float64)
+
+
+def _inverse(factor: np.ndarray) -> np.ndarray:
+    inverse: np.ndarray = solve_triangular(factor, np.eye(len(factor)), lower=True)
+    return inverse
+
+
+def _factors(gaussians: Gaussians) -> np.ndarray:
+    """Cholesky factors of the covariances, (K, d, d), or (1, d, d) where they are tied."""
+    matrices = gaussians.covariance if gaussians.kind == "full" else gaussians.covariance[None]
+    try:
+        factors: np.ndarray = np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError as error:
+        raise NonFiniteError(
+            "a covariance matrix is singular in the precision of numbers, as columns of X depend "
+            "on each other: remove one of these columns, or raise `min_variance`"
+        ) from error
+    return factors
+
+
+def draw_numbers(
+    gaussians: Gaussians, states: np.ndarray, rng: np.random.RandomState
+) -> np.ndarray:
+    """A row of numbers for each of the states (n,)."""
+    mean = gaussians.mean[states]
+    noise = rng.normal(size=mean.shape)
+    away: np.ndarray
+    if gaussians.kind in ("diag", "spherical") or mean.shape[1] == 0:
+        away = np.sqrt(gaussians.variance[states]) * noise
+    elif gaussians.kind == "tied":
+        away = noise @ _factors(gaussians)[0].T
+    else:
+        away = np.empty_like(noise)
+        factors = _factors(gaussians)
+        for k in np.unique(states):
+            away[states == k] = noise[states == k] @ factors[k].T
+    numbers: np.ndarray = mean + away
+    return numbers

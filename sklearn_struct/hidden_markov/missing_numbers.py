@@ -1,0 +1,80 @@
+"""Numbers that are missing (NaN) among others that are there: what is expected of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.hidden_markov.gaussians import Gaussians, patterns
+
+__all__ = ["Incomplete", "is_incomplete"]
+
+NUMBERS = 1 << 20  # that are expected at a time, in all states together
+
+
+def is_incomplete(x: np.ndarray) -> bool:
+    """Whether there is a row of which some numbers are missing and others are not."""
+    missing = np.isnan(x)
+    return bool(np.any(missing.any(axis=1) & ~missing.all(axis=1)))
+
+
+class Incomplete(NamedTuple):
+    """Which rows have all numbers, and for each set of missing columns which rows miss these.
+
+    ``parts`` are pairs of the rows and of a mask of the columns that are there. Rows without any
+    number are in none of them, since they say nothing.
+    """
+
+    complete: np.ndarray
+    parts: list[tuple[np.ndarray, np.ndarray]]
+
+    @classmethod
+    def of(cls, x: np.ndarray) -> Incomplete | None:
+        """None where no number is missing."""
+        missing = np.isnan(x).any(axis=1)
+        return cls(np.flatnonzero(~missing), patterns(x)) if np.any(missing) else None
+
+    def expected(
+        self, x: np.ndarray, gaussians: Gaussians
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Some rows at a time, and their numbers in each state (K, n, d): those that are there, and
+        the means of the others given these.
+        """
+        K = len(gaussians.mean)
+        step = max(NUMBERS // (K * x.shape[1]), 1)
+        for every, there in self.parts:
+            slope = _slopes(gaussians, there)
+            for first in range(0, len(every), step):
+                rows = every[first : first + step]
+                numbers = np.empty((K, len(rows), x.shape[1]))
+                numbers[:, :, there] = x[rows][:, there]
+                away = numbers[:, :, there] - gaussians.mean[:, None, there]
+                numbers[:, :, ~there] = gaussians.mean[:, None, ~there] + away @ slope
+                yield rows, numbers
+
+    def scatter(self, posterior: np.ndarray, gaussians: Gaussians) -> np.ndarray:
+        """Covariances of missing numbers given those that are there, times the posteriors, summed
+        over the rows: (K, d, d).
+        """
+        K, d = gaussians.mean.shape
+        total = np.zeros((K, d, d))
+        for rows, there in self.parts:
+            across = gaussians.covariance[:, ~there][:, :, there]
+            rest = gaussians.covariance[:, ~there][:, :, ~there] - across @ _slopes(
+                gaussians, there
+            )
+            total[np.ix_(np.ones(K, dtype=bool), ~there, ~there)] += (
+                posterior[rows].sum(axis=0)[:, None, None] * rest
+            )
+        return total
+
+
+def _slopes(gaussians: Gaussians, there: np.ndarray) -> np.ndarray:
+    """By how much missing numbers are expected to grow with those that are there: (K, n_there,
+    n_missing), of covariances (K, d, d).
+    """
+    rows = gaussians.covariance[:, there]
+    slope: np.ndarray = np.linalg.solve(rows[:, :, there], rows[:, :, ~there])
+    return slope
