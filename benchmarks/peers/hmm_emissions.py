@@ -171,7 +171,7 @@ def goals(medians: Medians) -> list[Goal]:
 
 
 BENCHMARKS = {
-    "hmm-emissions": Benchmark(
+    "gaussian-emissions": Benchmark(
         "Hidden Markov models of numbers, with each type of covariances",
         {
             f"{kind}, {K} states, {d} columns": partial(race, kind, K, d)
