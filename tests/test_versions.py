@@ -339,6 +339,9 @@ NEW = {  # which no earlier version has
     "TokenWindows",
 }
 NEW_CHOICES = {  # which no earlier version has
+    ("covariance_type", "'full'"),
+    ("covariance_type", "'spherical'"),
+    ("covariance_type", "'tied'"),
     ("distance", "'posterior'"),
     ("learning_rate", "'optimal'"),
     ("nodes", "'one-unweighted'"),

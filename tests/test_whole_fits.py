@@ -15,6 +15,7 @@ from sklearn_struct import (
     SequenceArray,
     SequenceUnion,
     SequenceVectorizer,
+    TokenWindows,
 )
 from sklearn_struct import (
     _whole_fits as _published,
@@ -85,7 +86,8 @@ def test_while_a_fit_works_all_is_as_before(subject):
     assert other_fit(subject, model) is model
     assert seen
     after = quietly(lambda: {name: ask() for name, ask in asked.items() if hasattr(model, name)})
-    assert after != before
+    # what learns the width of X alone is as before
+    assert after != before or type(subject.fitted()) is TokenWindows
 
 
 def test_whatever_reads_an_estimator_reads_one_fit(subject):

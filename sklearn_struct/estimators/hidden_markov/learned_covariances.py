@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_struct._whole_fits import Published
 from sklearn_struct.hidden_markov.gaussians import Gaussians, covariance_shape
 
 __all__ = ["BaseCovariances", "check_covariances"]
 
 
-class BaseCovariances:
+class BaseCovariances(Published):
     """``means_`` and ``covariances_`` as normal distributions, and ``variances_`` of them."""
 
     means_: np.ndarray
