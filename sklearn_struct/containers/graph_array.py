@@ -257,6 +257,8 @@ class GraphArray(OneDimensional):
         ValueError
             If an image, its segments and its labels have different shapes, segments are no whole
             numbers, or pixels of an image or of its segments are masked.
+        InputTypeError
+            If labels are neither integers nor strings.
 
         Examples
         --------

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct.containers.grid_edges import contrasts, directions, edges
+from sklearn_struct.containers.pixel_labels import label_array, unknown_pixels
 
 __all__ = ["SegmentGraph", "graph_of_segments", "labels_of_segments"]
 
@@ -64,23 +65,16 @@ def labels_of_segments(y: Any, segments: Any, ignore_label: Any, place: str) -> 
     Raises
     ------
     ValueError
-        With the place, if y has another shape than the segments, or numbers that are not whole.
+        With the place, if y has another shape than the segments.
+    InputTypeError
+        With the place, if labels are neither integers nor strings.
     """
     node, n = _node_of_pixel(segments, place)
-    array = np.asanyarray(y)
+    array = label_array(y, f"y{place}")
     if array.shape != node.shape:
         raise ValueError(f"y{place} has the shape {array.shape}, but segments{place} {node.shape}")
-    if array.dtype.kind not in "biuUO":
-        raise ValueError(
-            f"y{place} has dtype {array.dtype}, but labels are integers or strings; write "
-            "y.astype(int)"
-        )
-    known = ~np.ma.getmaskarray(array).ravel()
+    known = ~unknown_pixels(array, ignore_label).ravel()
     labels = np.ma.getdata(array).ravel()
-    if labels.dtype == object:
-        known &= np.array([label is not None for label in labels.tolist()], dtype=bool)
-    if ignore_label is not None:
-        known &= np.asarray(labels != ignore_label, dtype=bool)
     classes, codes = np.unique(labels[known], return_inverse=True)
     if not len(classes):
         return [None] * n

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sklearn_struct.containers.pixel_labels import unknown_pixels
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.inspection.fitted_model import best, graph_model_of
 from sklearn_struct.inspection.optional_imports import subplots
@@ -219,12 +220,7 @@ class GridDisplay:
 def _known(y: Any, ignore_label: Any) -> np.ma.MaskedArray[Any, Any]:
     """Labels, masked where they are unknown."""
     labels = np.ma.asarray(y)
-    if labels.dtype == object:
-        unknown = [label is None for label in np.ma.getdata(labels).ravel().tolist()]
-        labels = np.ma.masked_where(np.reshape(unknown, labels.shape), labels)
-    if ignore_label is None:
-        return labels
-    return np.ma.masked_where(np.asarray(np.ma.getdata(labels) == ignore_label, bool), labels)
+    return np.ma.masked_where(unknown_pixels(labels, ignore_label), labels)
 
 
 def _picture(array: np.ndarray, n_axes: int) -> np.ndarray:

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from sklearn_struct import GraphArray, GraphCRF
+from sklearn_struct.exceptions import InputTypeError
 
 IMAGE = np.array([[0.0, 0.0, 1.0, 1.0], [0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0]])
 SEGMENTS = np.array([[7, 7, 3, 3], [7, 5, 5, 3], [7, 5, 5, 3]])
@@ -84,7 +85,9 @@ def test_what_is_masked_or_no_label():
     holes = [SEGMENTS, np.ma.masked_equal(SEGMENTS, 5)]
     with pytest.raises(ValueError, match=r"segments\[1\] has masked pixels"):
         GraphArray.from_segments([IMAGE, IMAGE], holes)
-    with pytest.raises(ValueError, match=r"y\[0\] has dtype float64.*y.astype\(int\)"):
+    with pytest.raises(InputTypeError, match="ignore_label='5' is a string, but y has integers"):
+        GraphArray.from_segments(IMAGE, SEGMENTS, SEGMENTS, ignore_label="5")
+    with pytest.raises(InputTypeError, match=r"y\[0\] has dtype float64.*y.astype\(int\)"):
         GraphArray.from_segments(IMAGE, SEGMENTS, np.where(SEGMENTS == 5, np.nan, 1.0))
     # a mask that hides nothing is none
     whole = GraphArray.from_segments(np.ma.array(IMAGE), SEGMENTS)

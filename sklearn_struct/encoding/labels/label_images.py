@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklearn_struct._warning import warn
+from sklearn_struct.containers.pixel_labels import label_array, unknown_pixels
 from sklearn_struct.encoding.images import Layout
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list, is_list
@@ -56,46 +57,12 @@ def as_label_images(y: Any, layout: Layout, ignore_label: Any) -> LabelImages:
             labels.append(np.zeros(shape, np.int64))
             unknown.append(np.ones(shape, bool))
             continue
-        array = _array(given, i)
+        array = label_array(given, f"y[{i}]")
         if array.shape != shape:
             raise LengthMismatchError(f"X[{i}] has pixels {shape} but y[{i}] has {array.shape}")
         labels.append(np.ma.getdata(array))
-        unknown.append(_unknown(array, ignore_label))
+        unknown.append(unknown_pixels(array, ignore_label))
     return LabelImages(labels, unknown)
-
-
-def _array(given: Any, i: int) -> np.ndarray:
-    try:
-        array = given if isinstance(given, np.ndarray) else np.asarray(given)
-    except ValueError:
-        raise InputTypeError(f"y[{i}] is no array: its rows differ in length") from None
-    if not array.size:
-        return array.astype(np.int64)  # an empty list has no type
-    if array.dtype.kind == "f":
-        raise InputTypeError(
-            f"y[{i}] has dtype {array.dtype}, but labels are integers or strings; write "
-            "y.astype(int)"
-        )
-    if array.dtype.kind not in "biuUO":
-        raise InputTypeError(f"y[{i}] has dtype {array.dtype}, but labels are integers or strings")
-    return array
-
-
-def _unknown(array: np.ndarray, ignore_label: Any) -> np.ndarray:
-    """Which pixels of an image are unknown."""
-    unknown = np.ma.getmaskarray(array).copy()
-    data = np.ma.getdata(array)
-    if data.dtype == object:
-        unknown |= np.frompyfunc(lambda label: label is None, 1, 1)(data).astype(bool)
-    if ignore_label is not None and data.dtype.kind in "biu" and isinstance(ignore_label, str):
-        raise InputTypeError(
-            f"ignore_label={ignore_label!r} is a string, but y has integers, of which none is "
-            "equal to it"
-        )
-    # a string is equal to no number, and numpy would say so of the whole array
-    if ignore_label is not None and (data.dtype.kind == "U") <= isinstance(ignore_label, str):
-        unknown |= np.asarray(data == ignore_label, dtype=bool)
-    return unknown
 
 
 def _joined(labels: list[np.ndarray], unknown: list[np.ndarray]) -> np.ndarray:

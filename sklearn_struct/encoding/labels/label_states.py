@@ -63,6 +63,15 @@ class LabelStates(NamedTuple):
         pairs = zip(self.label.tolist(), number.tolist(), strict=True)
         return object_array([(labels[k], h) for k, h in pairs])
 
+    def costs(self, of_labels: np.ndarray | None) -> np.ndarray | None:
+        """What each state (column) costs where another one (row) is right, of the costs of labels;
+        None for None.
+        """
+        if of_labels is None:
+            return None
+        of_states: np.ndarray = of_labels[np.ix_(self.label, self.label)]
+        return of_states
+
     def sums(self, of_states: np.ndarray) -> np.ndarray:
         """For each label the sum over its states, of the numbers (..., n_states)."""
         return np.add.reduceat(of_states, self.first, axis=-1)

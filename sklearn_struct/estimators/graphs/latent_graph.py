@@ -189,10 +189,7 @@ class BaseLatentGraph(BaseTypedGraph, RestartParameters):
     def _cost(self) -> np.ndarray | None:
         cost = super()._cost()
         states = self._hidden_states()
-        if cost is None or states is None:
-            return cost
-        of_states: np.ndarray = cost[np.ix_(states.label, states.label)]
-        return of_states
+        return cost if states is None else states.costs(cost)
 
     def _typed_rows(self) -> TypedLabels:
         typed = super()._typed_rows()

@@ -169,19 +169,11 @@ class LatentChainCRF(
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         is_known = evidence is not None and evidence.allowed is None
         if self.loss == "hinge":
-            cost = self._cost()
+            cost = self._states.costs(read_cost(self.cost, self.classes_, self.dtype))
             return hinge(Chain(), cost) if is_known else LatentMargin(Chain(), cost)
         if self.cost is not None:
             raise ValueError(f"cost is of loss='hinge'; loss={self.loss!r} has none")
         return KNOWN if is_known else HIDDEN
-
-    def _cost(self) -> np.ndarray | None:
-        """What each state costs where another one is right; None if all wrong labels cost 1."""
-        cost = read_cost(self.cost, self.classes_, self.dtype)
-        if cost is None:
-            return None
-        of_states: np.ndarray = cost[np.ix_(self._states.label, self._states.label)]
-        return of_states
 
     def _read_labels(
         self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None
