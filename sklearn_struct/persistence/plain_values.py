@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -97,8 +98,12 @@ def plain(value: Any, what: str, other: Callable[[Any, str], Any] | None = None)
         )
     if kind is list:
         return [plain(item, what, other) for item in value]
-    if kind in (tuple, set, frozenset):
-        return {kind.__name__: [plain(item, what, other) for item in value]}
+    if kind is tuple:
+        return {"tuple": [plain(item, what, other) for item in value]}
+    if kind in (set, frozenset):
+        items = [plain(item, what, other) for item in value]
+        # the order of a set hangs on the process, and on how it was made; a file must not
+        return {kind.__name__: sorted(items, key=json.dumps)}
     if kind is np.ndarray and value.ndim == 1 and value.dtype.kind in "biufUO":
         return {"array": plain(value.tolist(), what, other)}
     if kind is np.ndarray and value.ndim == 2 and value.dtype.kind in "biuf":

@@ -510,8 +510,8 @@ def use(model: object, X: object) -> None:
 
 
 def content(data: bytes) -> object:
-    """What a file says, without what is free: its format, names of versions, and parameters that
-    stand for defaults.
+    """What a file says, without what is free: its format, names of versions, parameters that
+    stand for defaults, and the order of sets.
     """
     _, model, _ = taken_apart(data)
     if model["format"] == 1:
@@ -528,6 +528,9 @@ def _without_defaults(value: object) -> object:
         params = value.get("params")
         if isinstance(params, dict) and value.get("class") in known_names():
             value["params"] = {**_default_params(value["class"]), **params}
+        if value.keys() in ({"set"}, {"frozenset"}):
+            [(kind, items)] = value.items()
+            return {kind: sorted(map(_without_defaults, items), key=json.dumps)}
         return {key: _without_defaults(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_without_defaults(item) for item in value]
