@@ -5,41 +5,23 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.encoding.features import observation_streams as streams
-from sklearn_struct.encoding.labels import label_codes, partial_labels
-from sklearn_struct.encoding.sequences import as_list
-from sklearn_struct.encoding.two_dimensional_input import has_label_a_row, refuse_without_labels
-from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.sample_weights import check_total, is_per_token
 from sklearn_struct.estimators.fitting.shared_parameters import (
     IterationParameters,
     RandomParameters,
     ThreadParameters,
 )
-from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
-from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
-from sklearn_struct.estimators.hidden_markov.stream_learning import (
-    check_numbers_are_there,
-    kinds_of,
-    learn_streams,
-)
-from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
-from sklearn_struct.hidden_markov.gaussian_moments import least_variances
-from sklearn_struct.hidden_markov.gaussians import KINDS, of_kind
+from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearnedChain
+from sklearn_struct.hidden_markov.gaussians import KINDS
 
 __all__ = ["HMM"]
 
 
 @with_parameters
-class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenChain):
+class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedChain):
     """Hidden Markov model: a joint model p(x, y) of labels and of the values that they emit.
 
     In order 1
@@ -244,102 +226,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseHiddenCha
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
-        X = as_list(X)
-        y = as_list(y)
-        columns, flat = self._read_columns(
-            X if has_label_a_row(y) else streams.symbols(X), reset=True
-        )
-        if y is None and self.n_states is None and init is None:
-            raise ValueError(
-                "This HMM estimator requires y to be passed, but the target y is None; without "
-                "labels, set `n_states`"
-            )
-        if flat and y is None:
-            refuse_without_labels(len(columns.offsets) - 1, "HMM")
-        labels = self._flat_labels(y, columns.offsets, flat)
-        if init is not None:
-            self._refuse_other_streams(init)
-        self.classes_ = self._label_set(labels, columns.offsets) if init is None else init.classes_
-        codes = partial_labels.encode(labels, self.classes_, columns.offsets)
-        weight = self._weight_of_sequences(sample_weight, len(columns.offsets) - 1)
-        of_tokens = check_total(np.repeat(weight, np.diff(columns.offsets)))
-        self._kind = columns.kind
-        if init is None:
-            kinds = kinds_of(columns, self.emissions)
-            self.vocabulary_, observed = learn_streams(columns, of_tokens > 0, kinds, self.oov)
-        else:
-            self.vocabulary_ = init.vocabulary_
-            self.emission_logprob_ = init.emission_logprob_
-            observed = self._observe(columns)
-        check_numbers_are_there(observed, of_tokens > 0, self.vocabulary_)
-        with Pool(self.n_jobs) as pool:
-            training = Training(
-                observed,
-                codes,
-                weight,
-                len(self.classes_),
-                self._options(observed, weight, init),
-                pool,
-            )
-            rng = check_random_state(self.random_state)
-            # -1, as EM raises the likelihood and loss curves fall
-            iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
-            learned = learn(
-                training,
-                lambda: start(self.init, training, rng) if init is None else self._taken_over(init),
-                iterations,
-                max_iter=self.max_iter,
-                tol=self.tol,
-            )
-        self.__dict__.update(learned)
-
-    def _taken_over(self, init: Any) -> HiddenMarkov:
-        """The model of another estimator, with covariances of this one's type."""
-        model: HiddenMarkov = init._model()
-        return model._replace(gaussians=of_kind(model.gaussians, self.covariance_type))
-
-    def _weight_of_sequences(self, sample_weight: Any, n: int) -> np.ndarray:
-        if is_per_token(sample_weight):
-            raise ValueError(
-                "a hidden Markov model has weights of sequences; a sample_weight for each token is "
-                "refused"
-            )
-        return self._read_weight(sample_weight, n)
-
-    def _label_set(self, labels: list[Any], offsets: np.ndarray) -> np.ndarray:
-        """The labels: those of `n_states`, or those of y."""
-        known = any(label is not None for label in labels)
-        if self.n_states is None:
-            if not known:
-                raise UnknownLabelError("y has no labels; set `n_states`")
-            return partial_labels.known_labels(labels, offsets)
-        if isinstance(self.n_states, Integral):
-            return np.arange(int(self.n_states))
-        if len(self.n_states) == 0:
-            raise ValueError("n_states must hold a label")
-        if len(set(self.n_states)) < len(self.n_states):
-            raise ValueError(f"n_states must hold different labels, got {list(self.n_states)}")
-        return label_codes.unique_labels(list(self.n_states), np.array([0, len(self.n_states)]))
-
-    def _options(self, observed: Observed, weight: np.ndarray, init: Any) -> Options:
-        tables = [values for values in self.vocabulary_ if values is not None]
-        n_values = [len(values) + (self.oov is not None) for values in tables]
-        if init is not None:
-            n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
-        floor = least_variances(
-            observed.numbers, np.repeat(weight, observed.lengths), self.min_variance
-        )
-        if not np.all(np.isfinite(floor)):
-            raise NonFiniteError("the variance of a column of X is not finite; scale X")
-        return Options(
-            self.order,
-            n_values,
-            self.stop,
-            self.smoothing,
-            self.transition_smoothing,
-            floor,
-            self.covariance_type,
-        )
+        self._learn(X, y, sample_weight, init, progress)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
