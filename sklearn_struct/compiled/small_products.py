@@ -24,7 +24,13 @@ from sklearn_struct.compiled.simd import (
     total,
 )
 
-__all__ = ["add_outer", "matrix_times_row", "rows_max_plus", "rows_times_matrix"]
+__all__ = [
+    "add_outer",
+    "matrix_times_row",
+    "row_times_matrix",
+    "rows_max_plus",
+    "rows_times_matrix",
+]
 
 
 @kernel
@@ -53,8 +59,16 @@ def rows_times_matrix(
         for r in range(0, tiled, 4):
             _tile_4x1(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
     for r in range(tiled, n_rows):
-        for k in range(0, width, LANES):
-            _tile_1x1(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
+        row_times_matrix(A, a + r * width, matrix, n, width, out, o + r * width)
+
+
+@inlined
+def row_times_matrix(
+    A: np.ndarray, a: int, matrix: np.ndarray, n: int, width: int, out: np.ndarray, o: int
+) -> None:
+    """The same of one row, without a call, which takes longer than a short row."""
+    for k in range(0, width, LANES):
+        _tile_1x1(A, a, matrix, k, n, width, out, o + k)
 
 
 @inlined

@@ -239,7 +239,7 @@ class Training:
             out = chains.room(theta, block.structure)
             weight = self.weight[block.examples]
             log_Z = np.empty(block.structure.n_examples)
-            self.inference.marginals(theta, block.structure, weight, out, log_Z)
+            self.inference.expectations(theta, block.structure, weight, out, log_Z)
             # kept whole, since moments about a mean want a second pass
             posterior[block.tokens] = out.node
             counts = chains.read_counts(out, block.structure, self.n_labels, self.options.order)

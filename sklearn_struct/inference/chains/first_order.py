@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
     cast,
@@ -33,7 +33,11 @@ from sklearn_struct.compiled.simd import (
     sub,
     workspace,
 )
-from sklearn_struct.compiled.small_products import add_outer, rows_times_matrix
+from sklearn_struct.compiled.small_products import (
+    add_outer,
+    row_times_matrix,
+    rows_times_matrix,
+)
 from sklearn_struct.inference.chains import forward_backward_by_edge as edge_tables
 from sklearn_struct.inference.chains.first_order_log import log_marginals
 from sklearn_struct.inference.chains.first_order_tangent import tangent
@@ -178,7 +182,9 @@ def _sweep(
     _exp_nodes(potentials.node, structure.offsets, first, order, work.U, spread, log_Z)
     top, edge_spread = exp_table(potentials.edge, 0, K, E)
     for r in range(len(order)):
-        spread[r] += edge_spread
+        # betas of a token have ratios of at most exp(edge_spread). If that is no more than a number
+        # can hold, what underflows in an alpha would have had no say later.
+        spread[r] = edge_spread if edge_spread < near else spread[r] + edge_spread
     for j in range(P):
         for k in range(P):
             # the way back multiplies by the transpose, whose rows must lie together, too
@@ -225,7 +231,7 @@ def _distrust(
                 work.A[m] = work.B[m] = work.U[m] = 0
 
 
-@inlined
+@uncounted
 def _exp_nodes(
     node: np.ndarray,
     offsets: np.ndarray,
@@ -259,7 +265,7 @@ def _exp_nodes(
         spread[r] = -least(low)
 
 
-@inlined
+@uncounted
 def _forward(
     edge_offsets: np.ndarray, places: Steps, work: Lattice, K: int, top: float, log_Z: np.ndarray
 ) -> None:
@@ -274,7 +280,9 @@ def _forward(
     P = padded(K)
     for t in range(len(first) - 1):
         n = first[t + 1] - first[t]
-        if t > 0:
+        if t > 0 and n == 1:
+            row_times_matrix(A, first[t - 1] * P, E, K, P, A, first[t] * P)
+        elif t > 0:
             rows_times_matrix(A, first[t - 1] * P, n, E, K, P, A, first[t] * P)
         weigh(A, U, first[t], n, P, t > 0, norms)
         for r in range(n):
@@ -287,7 +295,7 @@ def _forward(
         log_Z[order[r]] += np.log(mass[r]) + (top * n_edges if n_edges > 0 else 0.0)
 
 
-@inlined
+@uncounted
 def _backward(
     first: np.ndarray, U: np.ndarray, B: np.ndarray, E_T: np.ndarray, K: int, norms: np.ndarray
 ) -> None:
@@ -295,7 +303,10 @@ def _backward(
     P = padded(K)
     n_next = first[0]
     for t in range(len(first) - 2, -1, -1):
-        rows_times_matrix(U, first[t + 1] * P, n_next, E_T, K, P, B, first[t] * P)
+        if n_next == 1:
+            row_times_matrix(U, first[t + 1] * P, E_T, K, P, B, first[t] * P)
+        else:
+            rows_times_matrix(U, first[t + 1] * P, n_next, E_T, K, P, B, first[t] * P)
         absorb(first, t, n_next, P, U, B, norms)
         n_next = first[t + 1] - first[t]
 
@@ -342,7 +353,7 @@ def _in_range(potentials: Pairs, structure: Links, places: Steps, r: int, work: 
     return True
 
 
-@inlined
+@uncounted
 def _add_nodes(
     offsets: np.ndarray,
     first: np.ndarray,
@@ -377,7 +388,7 @@ def _add_marginals(
     _add_edge_sum(places.first, work, out.node.shape[1], out.edge)
 
 
-@inlined
+@uncounted
 def _add_edge_sum(first: np.ndarray, work: Lattice, K: int, out_edge: np.ndarray) -> None:
     """Add weighted marginals alpha_t(j) E(j, k) v_{t+1}(k) of all edges, which share one table."""
     P = padded(K)
