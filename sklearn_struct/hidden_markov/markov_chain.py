@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.containers.structures import Potentials, Structure, ends, zeros
+from sklearn_struct.containers.structures import Potentials, Structure, ends
 from sklearn_struct.hidden_markov.densities import log_prior, log_ratios
 
 __all__ = [
@@ -120,10 +120,10 @@ def contexts(codes: np.ndarray, structure: Structure, K: int, order: int) -> np.
 
 def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Potentials:
     """Potentials for `inference.chains`: exp of a labelling's score is its joint probability with
-    what was emitted.
+    what was emitted. The memory of `emission` becomes that of scores of labels.
     """
     (first, last), K, C = ends(structure), *reversed(markov.transition.shape)
-    node = emission.copy()
+    node = emission
     node[first] += markov.start
     if C == K:
         node[last] += markov.stop
@@ -137,16 +137,16 @@ def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Po
     return Potentials(node, (pairs, markov.transition[: C - K].reshape(1, -1)))
 
 
-def room(potentials: Potentials, structure: Structure) -> Potentials:
-    """Zeros for the marginals that `read_counts` reads."""
-    node, cliques = potentials
+def room(potentials: Potentials, structure: Structure, node: np.ndarray) -> Potentials:
+    """Zeros for the marginals that `read_counts` reads; those of labels are `node`."""
+    cliques = potentials.cliques
     if len(cliques) == 1:
-        return zeros(potentials)
+        return Potentials(node, (np.zeros(cliques[0].shape),))
     tables = [
         np.zeros((len(family.nodes), table.shape[1]))
         for family, table in zip(structure.families, cliques, strict=True)
     ]
-    return Potentials(np.zeros(node.shape), tuple(tables))
+    return Potentials(node, tuple(tables))
 
 
 def _places(structure: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

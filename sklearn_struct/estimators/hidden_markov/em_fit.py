@@ -5,6 +5,7 @@ maximisation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Training
+from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
 from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.solvers.em import Maximum, em
 
@@ -72,17 +73,23 @@ def learn(
     else:
         model = begin()
         iterations.begin(model)
-        # the gain over -inf is infinite or NaN, by which EM could not tell when to end
-        if training.expect(model)[1] == -np.inf:
-            raise ForbiddenLabelError(
-                "a sequence is impossible where EM starts; smooth the model given by `init`"
-            )
         options: dict[str, Any] = {
             "max_iter": max_iter,
             # EM compares sums over all tokens, of which `tol` is the share of one
             "tol": tol * float(training.token_weight.sum()),
             "callback": iterations,
         }
-        result = em(training.expect, training.maximise, model, **options)
+        result = em(partial(_expect, training), training.maximise, model, **options)
     advice = "allow more iterations or accept a larger tol"
     return iterations.end(result, f"EM stopped after {result.n_iter} iterations", advice)
+
+
+def _expect(training: Training, model: HiddenMarkov) -> tuple[Expectation, float]:
+    """An E-step, or ForbiddenLabelError. As no later value is lower, that can only be the first."""
+    expectation, value = training.expect(model)
+    # the gain over -inf is infinite or NaN, by which EM could not tell when to end
+    if value == -np.inf:
+        raise ForbiddenLabelError(
+            "a sequence is impossible where EM starts; smooth the model given by `init`"
+        )
+    return expectation, value

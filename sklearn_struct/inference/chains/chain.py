@@ -80,7 +80,7 @@ class Chain(Inference):
         """
         if len(potentials.cliques) == 1:
             arguments = tables(potentials), links(structure), weight, tables(out), log_Z
-            if few_labels.pays(*arguments) and few_labels.marginals(*arguments):
+            if few_labels.marginals(*arguments):
                 return
         self.marginals(potentials, structure, weight, out, log_Z)
 

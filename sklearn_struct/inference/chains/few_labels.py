@@ -39,7 +39,7 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 
-__all__ = ["marginals", "pays"]
+__all__ = ["marginals"]
 
 MOST_LABELS = 5  # with more, products of matrices cost more than idle lanes
 FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it saves
@@ -56,7 +56,6 @@ class Pieces(NamedTuple):
     E: np.ndarray  # (K * K,) exp(score of a pair - what was taken out)
     U: np.ndarray  # (S, K, 8) exp(node - its maximum)
     A: np.ndarray  # (S, K, 8) alpha_t(k) = u_t(k) sum_j alpha_{t-1}(j) E(j, k) scale_t, of sum 1
-    top: np.ndarray  # (S, 8) the maxima of nodes
     scale: np.ndarray  # (S, 8)
     M: np.ndarray  # (K * K, 8) the products of steps
     pairs: np.ndarray  # (K * K, 8) weighted sums of alpha_t(j) v_{t+1}(k)
@@ -64,69 +63,85 @@ class Pieces(NamedTuple):
     beta: np.ndarray  # (K, 8)
 
 
-def pays(
-    potentials: Pairs, structure: Links, weight: np.ndarray, out: Pairs, log_Z: np.ndarray
-) -> bool:
-    """Whether `marginals` is for such data, and quicker."""
-    node, edge = potentials
-    return (
-        node.shape[1] <= MOST_LABELS
-        and len(node) >= FEWEST_TOKENS
-        and node.dtype == np.float64
-        and len(edge) == 1
-        and len(out.edge) == 1
-        and bool(np.all(weight != 0))
-        and float(edge.max() - edge.min()) < SPREAD
-    )
-
-
 def marginals(
     potentials: Pairs, structure: Links, weight: np.ndarray, out: Pairs, log_Z: np.ndarray
 ) -> bool:
-    """As `first_order.marginals`, or return False and leave all as it was."""
+    """As `first_order.marginals`; or return False, and leave marginals as they were, where that is
+    quicker or this might lose something.
+    """
     node, edge = potentials
-    offsets = structure.offsets
     n, K = node.shape
-    S = -(-n // LANES)
-    # so that no sum of alphas grows
-    top = float(edge.max()) + np.log(K)
-    # one piece of memory: allocations cost as much as sums
-    room = workspace((2 * S * K + 2 * S + 2 * K * K + 2 * K, LANES), np.float64)
-    sizes = [S * K, S * K, S, S, K * K, K * K, K]
-    U, A, tops, scale, M, pairs, row, beta = np.split(room, np.cumsum(sizes))
-    pieces = Pieces(
-        np.zeros(S, np.uint8), np.exp(edge[0] - top), U, A, tops, scale, M, pairs, row, beta
-    )
-    # a step divides the sum of alphas by exp(spread + log K) at most
-    every = int(min(MOST_STEPS, SPREAD // (float(edge.max() - edge.min()) + np.log(K) + 1e-9)))
-    _passes(node, offsets, pieces, max(every, 1))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        of_tokens = (tops - np.log(scale)).T.ravel()[:n]
-    lengths = np.diff(offsets)
-    of_examples = np.zeros(len(lengths))
-    of_examples[lengths > 0] = np.add.reduceat(of_tokens, offsets[:-1][lengths > 0])
-    # an impossible token, or NaN, is in all sums from there on
-    if not np.all(np.isfinite(of_examples)):
+    if K > MOST_LABELS or n < FEWEST_TOKENS or node.dtype != np.float64:
         return False
-    log_Z[:] = of_examples + top * np.maximum(lengths - 1, 0)
-    _add_marginals(offsets, weight, pieces, out.node, out.edge)
-    return True
+    if len(edge) > 1 or len(out.edge) > 1:
+        return False
+    S = -(-n // LANES)
+    # one piece of memory: allocations cost as much as sums
+    room = workspace((2 * S * K + S + 2 * K * K + 2 * K, LANES), np.float64)
+    rest = room[2 * S * K :]
+    pieces = Pieces(
+        np.zeros(S, np.uint8),
+        np.empty(K * K),
+        room[: S * K],
+        room[S * K : 2 * S * K],
+        rest[:S],
+        rest[S : S + K * K],
+        rest[S + K * K : S + 2 * K * K],
+        rest[S + 2 * K * K : S + 2 * K * K + K],
+        rest[S + 2 * K * K + K :],
+    )
+    return _marginals(node, edge, structure.offsets, weight, pieces, out.node, out.edge, log_Z)
 
 
 @kernel
-def _passes(node: np.ndarray, offsets: np.ndarray, pieces: Pieces, every: int) -> None:
-    """Fill all but the sums of pairs."""
+def _marginals(
+    node: np.ndarray,
+    edge: np.ndarray,
+    offsets: np.ndarray,
+    weight: np.ndarray,
+    pieces: Pieces,
+    out_node: np.ndarray,
+    out_edge: np.ndarray,
+    log_Z: np.ndarray,
+) -> bool:
     S = len(pieces.begins)
+    K = len(pieces.row)
+    # so that no sum of alphas grows
+    top = edge.max() + np.log(K)
+    # a step divides the sum of alphas by exp(spread) at most
+    spread = top - edge.min()
+    if not spread < SPREAD or np.any(weight == 0):
+        return False
+    for m in range(K * K):
+        pieces.E[m] = np.exp(edge[0, m] - top)
     for i in range(len(offsets) - 1):
+        log_Z[i] = top * max(offsets[i + 1] - offsets[i] - 1, 0)
         if offsets[i] < offsets[i + 1]:
             pieces.begins[offsets[i] % S] |= 1 << (offsets[i] // S)
     # behind the last token follow steps of scores 0, which nobody reads
     for t in range(len(node), LANES * S):
         pieces.begins[t % S] |= 1 << (t // S)
+    example = np.empty(LANES, np.int64)
+    for r in range(LANES):
+        example[r] = np.searchsorted(offsets, r * S, side="right") - 1
+    every = max(1, int(min(MOST_STEPS, SPREAD // (spread + 1e-9))))
+    logs = np.zeros(LANES)
+    norms = np.empty(LANES)
     _gather(node, pieces)
     _products(pieces, every)
     _joints(pieces)
-    _forward(pieces, every)
+    _forward(offsets, pieces, every, example, logs, norms, log_Z)
+    # an impossible token, or NaN, is in all sums from there on
+    if not np.all(np.isfinite(log_Z)):
+        return False
+    for r in range(LANES):
+        last = min((r + 1) * S, len(node)) - 1
+        example[r] = np.searchsorted(offsets, last, side="right") - 1
+        logs[r] = weight[example[r]]
+    _backward(offsets, weight, pieces, example, logs, out_node)
+    for m in range(K * K):
+        out_edge[0, m] += total(load(pieces.pairs, m * LANES)) * pieces.E[m]
+    return True
 
 
 @uncounted
@@ -144,7 +159,7 @@ def _gather(node: np.ndarray, pieces: Pieces) -> None:
 
 @uncounted
 def _products(pieces: Pieces, every: int) -> None:
-    """Fill M and the maxima; scores in U become exponentials."""
+    """Fill M; scores in U become exponentials, and their maxima stand in the place of scales."""
     S = len(pieces.begins)
     K = len(pieces.row)
     U = pieces.U
@@ -159,7 +174,7 @@ def _products(pieces: Pieces, every: int) -> None:
         top = splat(LEAST)
         for m in range(o, o + K * LANES, LANES):
             top = maximum(load(U, m), top)
-        store(pieces.top, s * LANES, top)
+        store(pieces.scale, s * LANES, top)
         for m in range(o, o + K * LANES, LANES):
             store(U, m, exp(sub(load(U, m), top)))
         mass = splat(0.0)
@@ -229,8 +244,16 @@ def _joints(pieces: Pieces) -> None:
 
 
 @uncounted
-def _forward(pieces: Pieces, every: int) -> None:
-    """Fill A and the scales."""
+def _forward(
+    offsets: np.ndarray,
+    pieces: Pieces,
+    every: int,
+    example: np.ndarray,
+    logs: np.ndarray,
+    norms: np.ndarray,
+    log_Z: np.ndarray,
+) -> None:
+    """Fill A and the scales; add what was taken out to log Z of its sequence."""
     S = len(pieces.begins)
     K = len(pieces.row)
     A = pieces.A
@@ -244,36 +267,26 @@ def _forward(pieces: Pieces, every: int) -> None:
             x = mul(load(row, m), load(pieces.U, o + m))
             store(A, o + m, x)
             norm = add(norm, x)
+        store(logs, 0, add(load(logs, 0), load(pieces.scale, s * LANES)))
         scale = splat(1.0)
+        ends = ALL if s == S - 1 else pieces.begins[s + 1]
         # the alphas before a reset sum to 1, so that a sequence has only its own scales
-        if s % every == 0 or s == S - 1 or pieces.begins[s + 1]:
+        if ends or s % every == 0:
             scale = div(scale, norm)
             for m in range(o, o + K * LANES, LANES):
                 store(A, m, mul(load(A, m), scale))
+            store(norms, 0, norm)
+            for r in range(LANES):
+                logs[r] += np.log(norms[r])
         store(pieces.scale, s * LANES, scale)
         before = o
-
-
-@kernel
-def _add_marginals(
-    offsets: np.ndarray,
-    weight: np.ndarray,
-    pieces: Pieces,
-    out_node: np.ndarray,
-    out_edge: np.ndarray,
-) -> None:
-    """Add weighted marginals, from the last steps to the first."""
-    S = len(pieces.begins)
-    K = len(pieces.row)
-    example = np.empty(LANES, np.int64)
-    share = np.empty(LANES)
-    for r in range(LANES):
-        last = min((r + 1) * S, offsets[-1]) - 1
-        example[r] = np.searchsorted(offsets, last, side="right") - 1
-        share[r] = weight[example[r]]
-    _backward(offsets, weight, pieces, example, share, out_node)
-    for m in range(K * K):
-        out_edge[0, m] += total(load(pieces.pairs, m * LANES)) * pieces.E[m]
+        for r in range(LANES if ends else 0):
+            if ends >> r & 1 and r * S + s < offsets[-1]:
+                log_Z[example[r]] += logs[r]
+                logs[r] = 0.0
+                # empty sequences have the same bounds as the one after them
+                while example[r] < len(log_Z) and offsets[example[r] + 1] <= r * S + s + 1:
+                    example[r] += 1
 
 
 @uncounted

@@ -394,11 +394,16 @@ def _add_edge_sum(first: np.ndarray, work: Lattice, K: int, out_edge: np.ndarray
     P = padded(K)
     E = work.E
     pairs = work.pairs
+    tiles = (K + 3) // 4 * 4
     for t in range(len(first) - 2):
-        n = first[t + 2] - first[t + 1]
+        # the steps of a chain that is alone lie one behind the other
+        is_alone = first[t + 1] - first[t] == 1
+        n = (first[-1] if is_alone else first[t + 2]) - first[t + 1]
         # alpha times v summed over all edges first, and E once at the end: it is the same for all;
         # whole tiles of four labels; those behind the last one are padding, which is 0
-        add_outer(work.A, first[t] * P, work.U, first[t + 1] * P, n, (K + 3) // 4 * 4, P, pairs)
+        add_outer(work.A, first[t] * P, work.U, first[t + 1] * P, n, tiles, P, pairs)
+        if is_alone:
+            break
     for j in range(K):
         for k in range(K):
             if E[j * P + k] > 0.0:  # the sum of a forbidden pair may be inf
