@@ -21,7 +21,7 @@ from sklearn_struct.hidden_markov.missing_numbers import Incomplete
 
 __all__ = ["fit_gaussians", "least_variances"]
 
-ROWS = 4096  # whose sums are added up apart, so that rounding errors stay small
+ROWS = 1 << 14  # whose sums are added up apart, so that rounding errors stay small
 ROUNDING = 1e-14  # of the eigenvalues of a matrix, as a share of the largest
 TINY = np.finfo(float).tiny
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
+from sklearn_struct.compiled.kernel import kernel, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
     cast,
@@ -48,6 +48,7 @@ from sklearn_struct.inference.chains.forward_backward_by_edge import (
     exp_table,
     weigh,
 )
+from sklearn_struct.inference.chains.scaled_numbers import distrust, is_safe
 from sklearn_struct.inference.chains.time_major import Steps, steps
 
 __all__ = ["marginals", "marginals_by_row", "tangent"]
@@ -129,17 +130,17 @@ def _passes(
     """
     near = _NEAR[potentials.node.itemsize]
     if potentials.edge.shape[0] == 1:
-        is_safe = _sweep(potentials, structure, places, work, log_Z, near)
+        safe = _sweep(potentials, structure, places, work, log_Z, near)
     else:
         _exp_nodes(potentials.node, structure.offsets, *places, work.U, work.spread, log_Z)
         K = potentials.node.shape[1]
         edge_tables.forward(potentials.edge, structure.edge_offsets, places, work, K, log_Z)
         edge_tables.backward(potentials.edge, structure.edge_offsets, places, work, K)
-        is_safe = _is_safe(places.order, work.spread, near, log_Z)
+        safe = is_safe(places.order, work.spread, near, log_Z)
     again = np.empty(0, np.int64)
-    if not is_safe:
+    if not safe:
         redo = np.isnan(log_Z[places.order]) | ~(work.spread < near)
-        _distrust(potentials, structure, places, work, log_Z, redo)
+        distrust(potentials, structure, places, work, log_Z, redo)
         again = places.order[redo]
     return again
 
@@ -170,7 +171,7 @@ def _sweep(
     near: float,
 ) -> bool:
     """Forward and backward where all edges share a table; log Z is nan where alpha vanished. Return
-    whether all can be trusted, as `_is_safe` does.
+    whether all can be trusted, as `is_safe` does.
     """
     K = potentials.node.shape[1]
     first = places.first
@@ -191,44 +192,7 @@ def _sweep(
             E_T[k * P + j] = E[j * P + k]
     _forward(structure.edge_offsets, places, work, K, top, log_Z)
     _backward(first, work.U, work.B, E_T, K, work.norms)
-    return _is_safe(order, spread, near, log_Z)
-
-
-@kernel
-def _is_safe(order: np.ndarray, spread: np.ndarray, near: float, log_Z: np.ndarray) -> bool:
-    """Whether no sequence can have lost anything: cheap and sufficient. Only what fails it is
-    looked at number by number.
-    """
-    safe = True
-    for r in range(len(order)):
-        safe = safe and spread[r] < near and not np.isnan(log_Z[order[r]])
-    return safe
-
-
-@kernel
-def _distrust(
-    potentials: Pairs,
-    structure: Links,
-    places: Steps,
-    work: Lattice,
-    log_Z: np.ndarray,
-    redo: np.ndarray,
-) -> None:
-    """Of the sequences marked in `redo` leave those whose scaled result cannot be trusted, and
-    clear their rows.
-    """
-    first = places.first
-    order = places.order
-    P = padded(potentials.node.shape[1])
-    for r in range(len(order)):
-        if redo[r] and not np.isnan(log_Z[order[r]]):
-            redo[r] = not _in_range(potentials, structure, places, r, work)
-        for t in range(
-            structure.offsets[order[r] + 1] - structure.offsets[order[r]] if redo[r] else 0
-        ):
-            for m in range((first[t] + r) * P, (first[t] + r + 1) * P):
-                # zeros, so that nothing of them gets into sums that all sequences share
-                work.A[m] = work.B[m] = work.U[m] = 0
+    return is_safe(order, spread, near, log_Z)
 
 
 @uncounted
@@ -309,48 +273,6 @@ def _backward(
             rows_times_matrix(U, first[t + 1] * P, n_next, E_T, K, P, B, first[t] * P)
         absorb(first, t, n_next, P, U, B, norms)
         n_next = first[t + 1] - first[t]
-
-
-@inlined
-def _in_range(potentials: Pairs, structure: Links, places: Steps, r: int, work: Lattice) -> bool:
-    """Whether every alpha that structure allows to be positive stayed far from the smallest
-    numbers, and beta finite.
-
-    A number that is not tiny is reached; reachability in 0/1, from token to token, tells the other
-    zeros that mean "forbidden" from zeros that mean "underflowed". alpha counts as it was before
-    its row was scaled. What `exp` cuts off is then nothing: v of what is reached is at most 1 /
-    `tiny`, and what is not reached has an alpha of 0.
-    """
-    node = potentials.node
-    edge = potentials.edge
-    first = places.first
-    i = places.order[r]
-    t0 = structure.offsets[i]
-    e0 = structure.edge_offsets[i]
-    T = structure.offsets[i + 1] - structure.offsets[i]
-    K = node.shape[1]
-    P = padded(K)
-    step = 0 if edge.shape[0] == 1 else 1
-    # far above the smallest float, so that what was added to an alpha cannot have been lost either
-    tiny = 1e-200 if node.itemsize == 8 else 1e-25
-    reached = np.ones(K, np.bool_)
-    before = np.ones(K, np.bool_)
-    for t in range(T):
-        row = first[t] + r
-        for k in range(K):
-            before[k] = reached[k]
-        for k in range(K):
-            reached[k] = work.A[row * P + k] * work.norms[row] >= tiny
-            # betas are not scaled by themselves: they may overflow
-            if not work.B[row * P + k] < np.inf:
-                return False
-            if not reached[k] and node[t0 + t, k] > -np.inf:
-                if t == 0:
-                    return False
-                for j in range(K):
-                    if before[j] and edge[step * (e0 + t - 1), j * K + k] > -np.inf:
-                        return False
-    return True
 
 
 @uncounted

@@ -1,0 +1,110 @@
+"""Sums in eight pieces, beside those of `first_order`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sklearn_struct.containers.structures import chain
+from sklearn_struct.inference.chains import few_labels, first_order
+from sklearn_struct.inference.chains.flat_tuples import Pairs, links
+
+LENGTHS = {
+    "one": [3001],
+    "even": [130] * 8,
+    "short": [1, 2, 3] * 400,
+    "empty": [0, 700, 0, 0, 1300, 5, 1, 0],
+    "ragged": [int(n) for n in np.random.RandomState(3).randint(0, 60, size=90)],
+}
+
+
+def potentials(rng, n, K, scale):
+    return Pairs(scale * rng.normal(size=(n, K)), scale * rng.normal(size=(1, K * K)))
+
+
+def summed(marginals, theta, structure, weight):
+    """What is written where something was before."""
+    out = Pairs(np.full(theta.node.shape, 2.0), np.full(theta.edge.shape, 3.0))
+    log_Z = np.full(len(weight), 7.0)
+    done = marginals(theta, structure, weight, out, log_Z)
+    return done, out, log_Z
+
+
+def check_alike(theta, structure, weight):
+    done, out, log_Z = summed(few_labels.marginals, theta, structure, weight)
+    assert done
+    _, wanted, of_wanted = summed(first_order.marginals, theta, structure, weight)
+    np.testing.assert_allclose(out.node, wanted.node, atol=1e-10)
+    np.testing.assert_allclose(out.edge, wanted.edge, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(log_Z, of_wanted, rtol=1e-12, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
+@pytest.mark.parametrize("K", range(1, few_labels.MOST_LABELS + 1))
+@pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
+def test_pieces_have_the_sums_of_sequences(lengths, K, scale):
+    rng = np.random.RandomState(len(lengths) + K)
+    structure = links(chain(np.cumsum([0, *lengths]), 1))
+    theta = potentials(rng, sum(lengths), K, scale)
+    check_alike(theta, structure, rng.uniform(0.5, 2.0, size=len(lengths)))
+
+
+@pytest.mark.parametrize("n", range(1024, 1034))
+def test_any_number_of_tokens_behind_the_last_whole_step(n):
+    rng = np.random.RandomState(n)
+    structure = links(chain(np.array([0, 500, n]), 1))
+    check_alike(potentials(rng, n, 2, 1.0), structure, np.array([1.0, 0.25]))
+
+
+def test_labels_that_are_known_or_forbidden():
+    rng = np.random.RandomState(0)
+    structure = links(chain(np.array([0, 400, 2000]), 1))
+    theta = potentials(rng, 2000, 3, 1.0)
+    theta.node[rng.uniform(size=2000) < 0.3, 1] = -np.inf
+    theta.node[rng.uniform(size=2000) < 0.3, 2] = -np.inf
+    check_alike(theta, structure, np.ones(2))
+
+
+def test_scores_of_tokens_may_be_far_apart():
+    """Whole stretches in which one label is all but impossible, and then the other."""
+    structure = links(chain(np.array([0, 2000]), 1))
+    theta = potentials(np.random.RandomState(0), 2000, 2, 1.0)
+    theta.node[:1000, 0] -= 900.0
+    theta.node[1000:, 1] -= 900.0
+    check_alike(theta, structure, np.ones(1))
+
+
+def far_apart(theta):
+    theta.edge[0, 1] = -310.0
+
+
+def forbidden(theta):
+    theta.edge[0, 1] = -np.inf
+
+
+def impossible(theta):
+    theta.node[77] = -np.inf
+
+
+@pytest.mark.parametrize("harm", [far_apart, forbidden, impossible])
+def test_what_could_lose_something_is_left_to_others(harm):
+    structure = links(chain(np.array([0, 1000, 2000]), 1))
+    theta = potentials(np.random.RandomState(0), 2000, 2, 1.0)
+    harm(theta)
+    done, out, _ = summed(few_labels.marginals, theta, structure, np.ones(2))
+    assert not done
+    assert np.all(out.node == 2.0)
+    assert np.all(out.edge == 3.0)
+
+
+def test_sequences_that_do_not_count_are_left_to_others():
+    structure = links(chain(np.array([0, 1000, 2000]), 1))
+    theta = potentials(np.random.RandomState(0), 2000, 2, 1.0)
+    assert not summed(few_labels.marginals, theta, structure, np.array([1.0, 0.0]))[0]
+
+
+@pytest.mark.parametrize(("n", "K"), [(1000, 2), (2000, 6)])
+def test_few_tokens_and_many_labels_are_left_to_others(n, K):
+    structure = links(chain(np.array([0, n]), 1))
+    theta = potentials(np.random.RandomState(0), n, K, 1.0)
+    assert not summed(few_labels.marginals, theta, structure, np.ones(1))[0]
