@@ -80,7 +80,8 @@ class Chain(Inference):
         """
         if len(potentials.cliques) == 1:
             arguments = tables(potentials), links(structure), weight, tables(out), log_Z
-            if few_labels.marginals(*arguments):
+            products: ModuleType = few_labels
+            if products.marginals(*arguments):
                 return
         self.marginals(potentials, structure, weight, out, log_Z)
 
