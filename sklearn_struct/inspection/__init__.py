@@ -3,6 +3,8 @@
 There are tables, explanations and pictures.
 """
 
+from sklearn_struct.inspection.duration_display import DurationDisplay
+from sklearn_struct.inspection.emission_display import EmissionDisplay
 from sklearn_struct.inspection.explain import explain
 from sklearn_struct.inspection.explanation import Explanation
 from sklearn_struct.inspection.feature_weights_display import FeatureWeightsDisplay
@@ -13,6 +15,7 @@ from sklearn_struct.inspection.latent_state_display import LatentStateDisplay
 from sklearn_struct.inspection.latent_state_table import latent_states
 from sklearn_struct.inspection.loss_curve_display import LossCurveDisplay
 from sklearn_struct.inspection.marginal_display import MarginalDisplay
+from sklearn_struct.inspection.posterior_display import PosteriorDisplay
 from sklearn_struct.inspection.target_display import TargetDisplay
 from sklearn_struct.inspection.target_report import target_report
 from sklearn_struct.inspection.transition_display import TransitionDisplay
@@ -20,6 +23,8 @@ from sklearn_struct.inspection.tree_display import TreeDisplay
 from sklearn_struct.inspection.weight_tables import feature_weights, transition_weights
 
 __all__ = [
+    "DurationDisplay",
+    "EmissionDisplay",
     "Explanation",
     "FeatureWeightsDisplay",
     "GraphDisplay",
@@ -28,6 +33,7 @@ __all__ = [
     "LatentStateDisplay",
     "LossCurveDisplay",
     "MarginalDisplay",
+    "PosteriorDisplay",
     "TargetDisplay",
     "TransitionDisplay",
     "TreeDisplay",

@@ -15,6 +15,7 @@ from sklearn_struct.containers.typing import Label, SequenceInput
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.base_chain import BaseChain
 from sklearn_struct.estimators.graphs.base_graph import BaseGraph
+from sklearn_struct.estimators.hidden_markov.base_streams import BaseStreams
 from sklearn_struct.estimators.hidden_states.class_predictions import BaseClassPredictions
 from sklearn_struct.estimators.trees.base_parser import BaseParser
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
@@ -27,6 +28,8 @@ __all__ = [
     "edge_feature_names",
     "feature_names",
     "graph_model_of",
+    "hidden_markov_of",
+    "is_hidden_markov",
     "is_of_graphs",
     "label_codes",
     "last_step",
@@ -85,6 +88,22 @@ def linear_model_of(estimator: BaseEstimator) -> Linear:
     pipeline or a search.
     """
     return graph_model_of(estimator) if is_of_graphs(estimator) else sequence_model_of(estimator)
+
+
+def is_hidden_markov(estimator: BaseEstimator) -> bool:
+    """Whether a model, a pipeline or a search ends in a hidden Markov model of streams."""
+    return isinstance(last_step(estimator), BaseStreams)
+
+
+def hidden_markov_of(estimator: BaseEstimator) -> BaseStreams:
+    """The fitted hidden Markov model as it is now, also out of a pipeline or a search."""
+    model = last_step(estimator)
+    if not isinstance(model, BaseStreams):
+        raise InputTypeError(
+            f"estimator must be a hidden Markov model such as HMM, got {type(model).__name__}"
+        )
+    check_is_fitted(model)
+    return as_published(model)
 
 
 def parser_of(estimator: BaseEstimator) -> BaseParser:

@@ -1,4 +1,4 @@
-"""A picture of the transition weights."""
+"""A picture of the transitions: of their weights, or of their probabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import LengthMismatchError
-from sklearn_struct.inspection.fitted_model import is_of_graphs, linear_model_of, names_of_rows
+from sklearn_struct.inspection.fitted_model import (
+    hidden_markov_of,
+    is_hidden_markov,
+    is_of_graphs,
+    linear_model_of,
+    names_of_rows,
+)
 from sklearn_struct.inspection.optional_imports import subplots
 
 if TYPE_CHECKING:
@@ -20,7 +26,8 @@ READABLE = 12  # labels up to which numbers fit into the cells of an ordinary fi
 
 
 class TransitionDisplay:
-    """Heat map of transition weights, from row label to column label.
+    """Heat map of transitions, from row label to column label: of weights, or of the probabilities
+    of a hidden Markov model.
 
     Make it with `from_estimator`. `plot` draws it again on other axes.
 
@@ -29,11 +36,13 @@ class TransitionDisplay:
     Parameters
     ----------
     transition : ndarray of shape (n_labels, n_labels)
-        Weights.
+        Weights or probabilities.
     labels : list
         Names of rows and columns.
     axis_names : tuple of two str, default=("label", "next label")
         What rows and columns are.
+    kind : {"weight", "probability"}, default="weight"
+        What the numbers are.
 
     Attributes
     ----------
@@ -47,6 +56,7 @@ class TransitionDisplay:
     --------
     transition_weights : The same as a table.
     FeatureWeightsDisplay : Weights of features.
+    DurationDisplay : How long the labels of a hidden Markov model last.
 
     Examples
     --------
@@ -64,20 +74,23 @@ class TransitionDisplay:
         transition: np.ndarray,
         labels: list[Any],
         axis_names: tuple[str, str] = ("label", "next label"),
+        kind: str = "weight",
     ) -> None:
         self.transition = transition
         self.labels = labels
         self.axis_names = axis_names
+        self.kind = kind
 
     @classmethod
     def from_estimator(
         cls, estimator: BaseEstimator, *, ax: Axes | None = None, **options: Any
     ) -> Self:
-        """Draw the transition weights of a fitted chain, or those of edges of graphs.
+        """Draw the transition weights of a fitted chain, or those of edges of graphs, or the
+        transition probabilities of a hidden Markov model.
 
         Parameters
         ----------
-        estimator : fitted chain estimator, or GraphCRF
+        estimator : fitted chain estimator, GraphCRF or HMM
             Also a pipeline or a search that ends in one.
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
@@ -92,31 +105,49 @@ class TransitionDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        ValueError
+            For a hidden Markov model of order 2, whose transitions are no matrix.
         """
+        if is_hidden_markov(estimator):
+            return cls._of_hidden_markov(estimator).plot(ax, **options)
         model = linear_model_of(estimator)
         axis_names = (
             ("first node", "second node") if is_of_graphs(model) else ("label", "next label")
         )
         return cls(model.transition_, names_of_rows(model).tolist(), axis_names).plot(ax, **options)
 
+    @classmethod
+    def _of_hidden_markov(cls, estimator: BaseEstimator) -> Self:
+        model = hidden_markov_of(estimator)
+        transition = np.exp(model.transition_logprob_)
+        if transition.ndim != 2:
+            raise ValueError(
+                "transitions of order 2 depend on two labels, and are no matrix; draw one of "
+                "np.exp(transition_logprob_) with TransitionDisplay(matrix, labels, "
+                'kind="probability").plot()'
+            )
+        return cls(transition, model.classes_.tolist(), kind="probability")
+
     def plot(
         self,
         ax: Axes | None = None,
         *,
         include_values: bool | None = None,
-        values_format: str = ".1f",
+        values_format: str | None = None,
         colorbar: bool = True,
         im_kw: dict[str, Any] | None = None,
     ) -> Self:
-        """Draw the heat map. Red weights favour a transition, blue ones are against it.
+        """Draw the heat map. Red weights favour a transition, blue ones are against it. High
+        probabilities are dark.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; None: a new figure.
         include_values : bool, default=None
-            Whether to write the weights into the cells. None: if there are at most 12 labels.
-        values_format : str, default=".1f"
+            Whether to write the numbers into the cells. None: if there are at most 12 labels.
+        values_format : str, default=None
+            None: ".1f" for weights, ".2f" for probabilities.
         colorbar : bool, default=True
         im_kw : dict, default=None
             For matplotlib's `imshow`, such as ``{"cmap": "PuOr"}``.
@@ -136,22 +167,25 @@ class TransitionDisplay:
             _, ax = subplots("TransitionDisplay", figsize=(1.2 * side, side))
         # the same for both signs, so that white is 0
         limit = float(np.max(np.abs(self.transition), initial=0.0)) or 1.0
-        self.im_ = ax.imshow(
-            self.transition, **{"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, **(im_kw or {})}
-        )
+        colours: dict[str, Any] = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
+        if self.kind == "probability":
+            limit = 1.0
+            colours = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.0}
+        self.im_ = ax.imshow(self.transition, **{**colours, **(im_kw or {})})
         names = list(map(str, self.labels))
         ylabel, xlabel = self.axis_names
         ax.set(xticks=range(K), yticks=range(K), xlabel=xlabel, ylabel=ylabel, yticklabels=names)
         ax.set_xticklabels(names, rotation="vertical")
         if colorbar:
-            ax.figure.colorbar(self.im_, ax=ax, label="weight")
+            ax.figure.colorbar(self.im_, ax=ax, label=self.kind)
         self.text_ = None
         if include_values or (include_values is None and K <= READABLE):
+            form = values_format or (".2f" if self.kind == "probability" else ".1f")
             self.text_ = np.empty((K, K), dtype=object)
             for (j, k), weight in np.ndenumerate(self.transition):
                 color = "white" if abs(weight) > limit / 2 else "black"
                 self.text_[j, k] = ax.text(
-                    k, j, format(weight, values_format), ha="center", va="center", color=color
+                    k, j, format(weight, form), ha="center", va="center", color=color
                 )
         self.ax_ = ax
         self.figure_ = ax.figure
