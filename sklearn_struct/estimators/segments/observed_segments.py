@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,15 @@ from sklearn_struct.objectives.weight_patterns import (
     observed_pairs,
 )
 
-__all__ = ["observe_segments", "of_lengths"]
+__all__ = ["Whole", "chosen_columns", "observe_segments", "of_lengths", "segment_inputs"]
+
+
+class Whole(NamedTuple):
+    """Features of the segments of y (n_segments, n_features), with their labels and weights."""
+
+    rows: sp.csr_array
+    labels: np.ndarray
+    weight: np.ndarray
 
 
 def of_lengths(longest: tuple[int, ...]) -> tuple[CliquePattern, ...]:
@@ -48,9 +56,11 @@ def observe_segments(
     codes: np.ndarray,
     weight: np.ndarray,
     end_columns: np.ndarray,
+    whole: Whole | None = None,
 ) -> Pattern:
     """The pattern that the parameters give for segments of these codes, none longer than its
-    label's may be; the features `end_columns` also have weights for both ends of segments.
+    label's may be; the features `end_columns` also have weights for both ends of segments, and
+    `whole` segments have features of their own.
     """
     K = len(longest)
     labels = codes % K
@@ -89,18 +99,29 @@ def observe_segments(
             of_ends = weights_of(end_columns, every, labels, weight * there)
             families.append(CliquePattern(1, len(end_columns), of_ends, np.arange(0)))
     pairs = all_pairs if choice.feature_pairs == "all" else observed_pairs
+    if whole is not None:
+        of_whole = pairs(whole.rows, whole.labels, whole.weight, K, choice.min_frequency)
+        families.append(CliquePattern(1, whole.rows.shape[1], of_whole, np.arange(0)))
     node = node_pairs(X.stored, pairs, labels, weight, K, choice.min_frequency)
     return Pattern(X.stored.shape[1], K, node, tuple(families), columns, choice.fit_intercept)
 
 
 def segment_inputs(
-    pattern: Pattern, structure: Structure, X: SequenceArray, end_columns: np.ndarray
+    pattern: Pattern,
+    structure: Structure,
+    X: SequenceArray,
+    end_columns: np.ndarray,
+    whole: sp.csr_array | None = None,
 ) -> Inputs:
-    """The features of transitions, of first and of last tokens."""
+    """The features of transitions, of first and of last tokens, and of whole segments."""
     cliques: list[Any] = [None] * len(pattern.families)
     if len(pattern.edge_columns):
         (cliques[0],) = clique_features(X, structure.families[:1], pattern.edge_columns)
     if len(end_columns):
         rows = X.tokens[:, end_columns]
-        cliques[-2:] = [rows, rows]
+        n_behind = 0 if whole is None else 1
+        first = len(cliques) - 2 - n_behind
+        cliques[first : first + 2] = [rows, rows]
+    if whole is not None:
+        cliques[-1] = whole
     return Inputs(cliques)
