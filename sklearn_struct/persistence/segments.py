@@ -66,7 +66,8 @@ def _read(model: Any, stored: dict[str, Any], where: str, arrays: Arrays) -> Fam
     if n_ends and n_lengths == 1:
         raise ModelFileError("segments of one token have no weights of their ends")
     for name in ENDS if n_ends else ():
-        of_ends = checks.pairs(arrays, where + name, n_ends, K) if stored["node"] else None
+        has_pairs = f"{where}{name}/indptr" in arrays
+        of_ends = checks.pairs(arrays, where + name, n_ends, K) if has_pairs else None
         families.append(CliquePattern(1, n_ends, of_ends, np.arange(0)))
     encoder = vars(model).get("segment_vectorizer_")
     n_whole = 0 if encoder is None else encoder.n_features_out_

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.containers.csr import CSR
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Structure, chain, columns_of, n_columns
 from sklearn_struct.encoding.features.column_choice import Features, columns_named
@@ -16,6 +17,7 @@ from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
     Pattern,
     all_pairs,
+    each_pair,
     node_pairs,
     observed_pairs,
 )
@@ -97,6 +99,7 @@ def observe_segments(
         is_last[X.offsets[1:][X.offsets[1:] > 0] - 1] = True
         for there in (begins, is_last):
             of_ends = weights_of(end_columns, every, labels, weight * there)
+            of_ends = _of_longer(of_ends, len(end_columns), longest)
             families.append(CliquePattern(1, len(end_columns), of_ends, np.arange(0)))
     pairs = all_pairs if choice.feature_pairs == "all" else observed_pairs
     if whole is not None:
@@ -104,6 +107,19 @@ def observe_segments(
         families.append(CliquePattern(1, whole.rows.shape[1], of_whole, np.arange(0)))
     node = node_pairs(X.stored, pairs, labels, weight, K, choice.min_frequency)
     return Pattern(X.stored.shape[1], K, node, tuple(families), columns, choice.fit_intercept)
+
+
+def _of_longer(pairs: CSR | None, n_features: int, longest: tuple[int, ...]) -> CSR | None:
+    """The pairs with labels whose segments may have two tokens or more: the one token of other
+    segments has its weights already, and a second copy of them would only weaken their penalty.
+    """
+    is_longer = np.array(longest) > 1
+    if np.all(is_longer):
+        return pairs
+    every = each_pair(n_features, len(longest)) if pairs is None else pairs
+    kept = is_longer[every.indices]
+    indptr = np.concatenate([[0], np.cumsum(kept)])[every.indptr]
+    return CSR(indptr, every.indices[kept], np.empty(0, np.int32))
 
 
 def segment_inputs(
@@ -119,6 +135,8 @@ def segment_inputs(
         (cliques[0],) = clique_features(X, structure.families[:1], pattern.edge_columns)
     if len(end_columns):
         rows = X.tokens[:, end_columns]
+        if pattern.families[-1 if whole is None else -2].features is not None:
+            rows = sp.csr_array(rows)
         n_behind = 0 if whole is None else 1
         first = len(cliques) - 2 - n_behind
         cliques[first : first + 2] = [rows, rows]

@@ -91,8 +91,9 @@ class SemiMarkovCRF(
             default="all"
         Features of X that have further weights for the first token of a segment, and for the last
         one. They tell where a segment begins and ends, as B- and I- do in the tags of a chain. They
-        are named as `edge_features` in `LinearChainCRF`. "all" is every feature. No effect where
-        all segments have one token.
+        are named as `edge_features` in `LinearChainCRF`. "all" is every feature. Labels whose
+        segments always have one token, such as `outside`, have no such weights: their one token has
+        its weights already.
     segment_features : callable, Lexicon, list of these, or None, default=None
         Features of whole segments. A function gets (tokens, start, end): the tokens of a sequence
         as X has them, and two numbers; the segment has the tokens from start to before end. It
@@ -138,7 +139,7 @@ class SemiMarkovCRF(
     length_coef_ : ndarray of shape (n_lengths, n_labels)
         Row m has the weights of segments of m + 1 tokens. The first row is 0.
     first_coef_ : ndarray or csr_array of shape (n_labels, n_end_features)
-        Weights of the end features of first tokens.
+        Weights of the end features of first tokens; 0 for labels whose segments have one token.
     last_coef_ : ndarray or csr_array of shape (n_labels, n_end_features)
         Weights of the end features of last tokens.
     end_features_ : ndarray of int
