@@ -77,6 +77,7 @@ numpydoc_xref_aliases = {
     "PCFG": "sklearn_struct.PCFG",
     "Pipeline": "sklearn.pipeline.Pipeline",
     "ProductFeatures": "sklearn_struct.ProductFeatures",
+    "Lexicon": "sklearn_struct.Lexicon",
     "RandomState": "numpy.random.RandomState",
     "SequenceArray": "sklearn_struct.SequenceArray",
     "SequenceVectorizer": "sklearn_struct.SequenceVectorizer",

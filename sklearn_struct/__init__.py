@@ -11,6 +11,7 @@ from sklearn_struct.containers.graph_array import GraphArray
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typed_nodes import TypedNodes
 from sklearn_struct.encoding.features.input_label_products import ProductFeatures
+from sklearn_struct.encoding.features.lexicon import Lexicon
 from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
 from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.token_transformer import TokenTransformer
@@ -60,6 +61,7 @@ __all__ = [
     "GridCRF",
     "HiddenStateClassifier",
     "LatentChainCRF",
+    "Lexicon",
     "LinearChainCRF",
     "LogLinearClassifier",
     "MEstimatedCRF",

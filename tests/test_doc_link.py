@@ -11,6 +11,7 @@ from sklearn.utils import estimator_html_repr
 
 from sklearn_struct import (
     FeatureTemplates,
+    Lexicon,
     LinearChainCRF,
     ProductFeatures,
     PrototypeFeatures,
@@ -26,6 +27,7 @@ ESTIMATORS = {
     "FeatureTemplates": FeatureTemplates(),
     "SequenceUnion": SequenceUnion([("words", SequenceVectorizer())]),
     "ProductFeatures": ProductFeatures(str.split),
+    "Lexicon": Lexicon({"New York"}),
     "PrototypeFeatures": PrototypeFeatures(["word"]),
     "compat.CRF": compat.CRF(),
 }

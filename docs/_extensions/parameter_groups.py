@@ -28,9 +28,10 @@ GROUPS = {
         n_states shared_states state_transitions tied tied_transitions hidden n_grammars
     """,
     "Features and their weights": """
-        features candidates templates feature_pairs transition_features given_features
-        input_features inside_features outside_features feature_count min_frequency min_freq
-        all_possible_states all_possible_transitions n_features fit_intercept oov unknown_weight
+        features segment_features candidates templates feature_pairs transition_features
+        given_features input_features inside_features outside_features feature_count min_frequency
+        min_freq all_possible_states all_possible_transitions n_features fit_intercept oov
+        unknown_weight
     """,
     "Few or missing labels": """
         labeled_features prototypes target_weight distance majority entropy_weight classes

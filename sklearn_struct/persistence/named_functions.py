@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 
 from sklearn_struct.encoding.features.input_label_products import ProductFeatures
+from sklearn_struct.encoding.features.lexicon import Lexicon
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
 from sklearn_struct.persistence import search_choices as choices
@@ -25,6 +26,7 @@ __all__ = ["Functions", "check_params", "put_params", "put_value", "value"]
 
 Functions = Mapping[str, Callable[..., Any]]
 PARTS = ("context", "label", "keep")  # functions of ProductFeatures
+WORDS = ("phrases", "name", "key", "case_sensitive")  # parameters of a Lexicon
 FROZEN = {"frozen": "base_"}  # a base that is the fitted one
 DEEPEST = 8  # estimators inside each other, as in `nested_estimators`
 
@@ -55,6 +57,11 @@ def _put_other(value: Any, what: str, functions: Functions) -> Any:
             "products": [
                 put_value(getattr(value, part), f"{what}.{part}", functions) for part in PARTS
             ]
+        }
+    if type(value) is Lexicon:
+        params = value.get_params()
+        return {
+            "lexicon": {key: put_value(params[key], f"{what}.{key}", functions) for key in WORDS}
         }
     if is_known(value):
         # scikit-learn's checks take twice the time with each level
@@ -145,6 +152,8 @@ def _get_other(kind: str, content: Json, what: str, functions: Functions) -> Any
                 "ProductFeatures have a function of the context, and two others or None"
             )
         return ProductFeatures(*parts)
+    if kind == "lexicon":
+        return _lexicon(content, what, functions)
     if kind == "estimator":
         if what.count(".") > DEEPEST:
             raise ModelFileError(f"it has more than {DEEPEST} estimators inside each other")
@@ -154,3 +163,16 @@ def _get_other(kind: str, content: Json, what: str, functions: Functions) -> Any
         }
         return _checked(name, _new(name, restored))
     return choices.get(kind, content)
+
+
+def _lexicon(content: Json, what: str, functions: Functions) -> Lexicon:
+    """A lexicon of phrases that are phrases."""
+    wanted = {"phrases": (list, dict), "name": str, "key": str, "case_sensitive": bool}
+    fields(content, "a Lexicon", **wanted)
+    params = {key: value(stored, what, functions) for key, stored in dict(content).items()}  # type: ignore[arg-type]
+    lexicon = Lexicon(**params)
+    try:
+        lexicon([], 0, 0)
+    except InputTypeError as error:
+        raise ModelFileError(str(error)) from error
+    return lexicon

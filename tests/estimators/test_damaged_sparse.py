@@ -26,6 +26,7 @@ from sklearn_struct.labeled_features import suggest_features
 NEEDING = {
     "Cliques",
     "GraphArray",
+    "Lexicon",
     "ProductFeatures",
     "PrototypeFeatures",
     "SequenceUnion",

@@ -108,11 +108,17 @@ def test_hidden_markov_models_of_order_2(estimator, check, form):
     check(estimator, form)
 
 
+def of_segment(tokens, start, end):
+    """The same in each form of X."""
+    return {"length": float(end - start), "first": float(start == 0)}
+
+
 @ragged_checks(
     [
         SemiMarkovCRF(),
         SemiMarkovCRF(edge_features="all", end_features="all", dtype="float32", tol=1e-3),
         SemiMarkovCRF(max_length=1, solver="newton-cg", transition_features="observed"),
+        SemiMarkovCRF(segment_features=of_segment, feature_pairs="all", tol=1e-3),
     ],
     forms=["arrays", "packed csr", "dicts"],
 )

@@ -37,6 +37,7 @@ from sklearn_struct import (
     GridCRF,
     HiddenStateClassifier,
     LatentChainCRF,
+    Lexicon,
     LinearChainCRF,
     LogLinearClassifier,
     MEstimatedCRF,
@@ -180,6 +181,12 @@ def simple() -> list[tuple[object, object]]:
         (GraphCRF(loss="hinge", random_state=0, tol=0.1).fit(GRAPHS, TAGS), GRAPHS),
         (SemiMarkovCRF(edge_features="all", **QUICK).fit(WORDS, TAGS), WORDS),
         (SemiMarkovCRF(end_features="all", **QUICK).fit(WORDS, [[(0, 2, "NP")]] * 3), WORDS),
+        (
+            SemiMarkovCRF(
+                segment_features=[parts, Lexicon({"animal": {"cat", ("dog",)}})], **QUICK
+            ).fit(WORDS, [[(0, 2, "NP")]] * 3),
+            WORDS,
+        ),
         (SkipChainCRF(tol=0.1).fit(WORDS, TAGS), WORDS),
         (GridCRF(pairwise="contrast", directions=True, **QUICK).fit(IMAGES, LABELS), IMAGES),
         (GridCRF(unary="scores", pairwise="symmetric", **QUICK).fit(IMAGES, LABELS), IMAGES),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.containers.csr import CSR
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Structure, chain, columns_of, n_columns
 from sklearn_struct.encoding.features.column_choice import Features, columns_named
@@ -16,11 +17,20 @@ from sklearn_struct.objectives.weight_patterns import (
     CliquePattern,
     Pattern,
     all_pairs,
+    each_pair,
     node_pairs,
     observed_pairs,
 )
 
-__all__ = ["observe_segments", "of_lengths"]
+__all__ = ["Whole", "chosen_columns", "observe_segments", "of_lengths", "segment_inputs"]
+
+
+class Whole(NamedTuple):
+    """Features of the segments of y (n_segments, n_features), with their labels and weights."""
+
+    rows: sp.csr_array
+    labels: np.ndarray
+    weight: np.ndarray
 
 
 def of_lengths(longest: tuple[int, ...]) -> tuple[CliquePattern, ...]:
@@ -48,9 +58,11 @@ def observe_segments(
     codes: np.ndarray,
     weight: np.ndarray,
     end_columns: np.ndarray,
+    whole: Whole | None = None,
 ) -> Pattern:
     """The pattern that the parameters give for segments of these codes, none longer than its
-    label's may be; the features `end_columns` also have weights for both ends of segments.
+    label's may be; the features `end_columns` also have weights for both ends of segments, and
+    `whole` segments have features of their own.
     """
     K = len(longest)
     labels = codes % K
@@ -87,20 +99,47 @@ def observe_segments(
         is_last[X.offsets[1:][X.offsets[1:] > 0] - 1] = True
         for there in (begins, is_last):
             of_ends = weights_of(end_columns, every, labels, weight * there)
+            of_ends = _of_longer(of_ends, len(end_columns), longest)
             families.append(CliquePattern(1, len(end_columns), of_ends, np.arange(0)))
     pairs = all_pairs if choice.feature_pairs == "all" else observed_pairs
+    if whole is not None:
+        of_whole = pairs(whole.rows, whole.labels, whole.weight, K, choice.min_frequency)
+        families.append(CliquePattern(1, whole.rows.shape[1], of_whole, np.arange(0)))
     node = node_pairs(X.stored, pairs, labels, weight, K, choice.min_frequency)
     return Pattern(X.stored.shape[1], K, node, tuple(families), columns, choice.fit_intercept)
 
 
+def _of_longer(pairs: CSR | None, n_features: int, longest: tuple[int, ...]) -> CSR | None:
+    """The pairs with labels whose segments may have two tokens or more: the one token of other
+    segments has its weights already, and a second copy of them would only weaken their penalty.
+    """
+    is_longer = np.array(longest) > 1
+    if np.all(is_longer):
+        return pairs
+    every = each_pair(n_features, len(longest)) if pairs is None else pairs
+    kept = is_longer[every.indices]
+    indptr = np.concatenate([[0], np.cumsum(kept)])[every.indptr]
+    return CSR(indptr, every.indices[kept], np.empty(0, np.int32))
+
+
 def segment_inputs(
-    pattern: Pattern, structure: Structure, X: SequenceArray, end_columns: np.ndarray
+    pattern: Pattern,
+    structure: Structure,
+    X: SequenceArray,
+    end_columns: np.ndarray,
+    whole: sp.csr_array | None = None,
 ) -> Inputs:
-    """The features of transitions, of first and of last tokens."""
+    """The features of transitions, of first and of last tokens, and of whole segments."""
     cliques: list[Any] = [None] * len(pattern.families)
     if len(pattern.edge_columns):
         (cliques[0],) = clique_features(X, structure.families[:1], pattern.edge_columns)
     if len(end_columns):
         rows = X.tokens[:, end_columns]
-        cliques[-2:] = [rows, rows]
+        if pattern.families[-1 if whole is None else -2].features is not None:
+            rows = sp.csr_array(rows)
+        n_behind = 0 if whole is None else 1
+        first = len(cliques) - 2 - n_behind
+        cliques[first : first + 2] = [rows, rows]
+    if whole is not None:
+        cliques[-1] = whole
     return Inputs(cliques)

@@ -6,12 +6,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sklearn_struct.containers.memory_checks import reserve
 from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.containers.structures import Block, Potentials
+from sklearn_struct.encoding.features.segment_attributes import candidates
 from sklearn_struct.encoding.parameter_checks import check_count
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
-from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.segments import segment_labels
+from sklearn_struct.estimators.segments.segment_features import BaseSegmentFeatures
 from sklearn_struct.estimators.segments.segment_labels import Form
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.inference.segments.segmentations import Segmentations
@@ -19,13 +22,12 @@ from sklearn_struct.inference.segments.segmentations import Segmentations
 __all__ = ["BaseSegmentPredictions"]
 
 
-class BaseSegmentPredictions(BaseStructured):
+class BaseSegmentPredictions(BaseSegmentFeatures):
     """Predictions from ``_longest``, the number of tokens that segments of each label have at most,
     ``_form``, that of y, and ``_end_columns``, the features of first and last tokens.
     """
 
-    _settings: ClassVar[tuple[str, ...]] = ("dtype", "n_jobs")
-    _longest: tuple[int, ...]
+    _settings: ClassVar[tuple[str, ...]] = ("dtype", "segment_features", "n_jobs")
     _form: Form
     _end_columns: np.ndarray
 
@@ -93,6 +95,40 @@ class BaseSegmentPredictions(BaseStructured):
         """
         sequences = self._read_X(X, reset=False)
         return divided(self._label_marginals(sequences), sequences)
+
+    def predict_segment_proba(self, X: Any) -> np.ndarray:
+        """Marginal probability of each segment: that these tokens are a segment with this label.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_sequences,)
+            dtype object: an array (n_tokens, max_length, n_labels) for each sequence. The entry
+            [t, m, k] is the probability of a segment of m + 1 tokens that begins with token t and
+            has the label k, in the order of ``classes_``. For two-dimensional X, one array (n, 1,
+            n_labels).
+        """
+        sequences = self._read_X(X, reset=False)
+        inference = self._learned_inference()
+        n_tokens = sequences.X.stored.shape[0]
+        shape = n_tokens, inference.n_lengths, self._width()
+        reserve(8 * n_tokens * shape[1] * shape[2], "a probability for each segment")
+        proba = np.zeros(shape)
+        spans = candidates(sequences.X.offsets, inference.n_lengths)
+        first = np.repeat(sequences.X.offsets[:-1], np.diff(spans.offsets))
+
+        def work(potentials: Potentials, block: Block) -> None:
+            here = slice(spans.offsets[block.examples.start], spans.offsets[block.examples.stop])
+            of_block = inference.segment_marginals(potentials, block.structure)
+            start = spans.start[here]
+            proba[first[here] + start, spans.stop[here] - start - 1] = of_block
+
+        self._each_block(sequences, work)
+        return divided(proba, sequences)
 
     def predict_nbest(self, X: Any, n: int = 5) -> np.ndarray:
         """The n most probable segmentations of each sequence.

@@ -13,12 +13,18 @@ __all__ = ["of_segments"]
 
 
 def of_segments(
-    source: Any, pattern: Pattern, feature: np.ndarray, end_columns: np.ndarray
+    source: Any,
+    pattern: Pattern,
+    feature: np.ndarray,
+    end_columns: np.ndarray,
+    names: np.ndarray | None = None,
 ) -> list[Start]:
-    """The weights of transitions, and those of lengths and of ends if the source has some."""
+    """The weights of transitions, and those of lengths, of ends and of whole segments if the source
+    has some; `names` are those of the features of whole segments.
+    """
     moves, *others = pattern.families
-    ends = [family for family in others if family.n_features]
-    lengths = others[: len(others) - len(ends)]
+    conditioned = [family for family in others if family.n_features]
+    lengths = others[: len(others) - len(conditioned)]
     starts = of_chain(source, pattern._replace(families=(moves,)), feature)
     of_lengths = getattr(source, "length_coef_", np.zeros((0, len(source.classes_))))
     none = np.arange(0)
@@ -29,7 +35,12 @@ def of_segments(
     # unknown where the source has none
     wanted = feature[end_columns]
     columns = positions(known.tolist(), wanted.tolist())
-    for name, _ in zip(("first_coef_", "last_coef_"), ends):
-        coef = getattr(source, name, np.zeros((len(source.classes_), 0)))
-        starts.append(Start(np.zeros(len(source.classes_)), coef, columns))
+    no_table = np.zeros(len(source.classes_))
+    no_coef = np.zeros((len(source.classes_), 0))
+    for name in ("first_coef_", "last_coef_") if len(end_columns) else ():
+        starts.append(Start(no_table, getattr(source, name, no_coef), columns))
+    if names is not None:
+        of_source = getattr(source, "segment_feature_names_", np.arange(0))
+        columns = positions(of_source.tolist(), names.tolist())
+        starts.append(Start(no_table, getattr(source, "segment_coef_", no_coef), columns))
     return starts

@@ -9,6 +9,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.containers.structures import Structure
@@ -58,7 +59,10 @@ class SemiMarkovCRF(
 
         p(s | x) = exp(sum over segments of score(b, e, j, k)) / Z(x),
         score(b, e, j, k) = sum_{t=b}^{e-1} (coef[k] . x_t + intercept[k]) + length_coef[e - b - 1,
-        k] + first_coef[k] . x_b + last_coef[k] . x_{e-1} + transition[j, k].
+        k] + first_coef[k] . x_b + last_coef[k] . x_{e-1} + segment_coef[k] . f(x, b, e) +
+        transition[j, k].
+
+    f(x, b, e) are the `segment_features`.
 
     The model of [1]_. A linear chain sees two neighbouring labels at a time. Here a segment has a
     weight for its length, and transitions lead from one segment to the next, however long it is.
@@ -87,8 +91,16 @@ class SemiMarkovCRF(
             default="all"
         Features of X that have further weights for the first token of a segment, and for the last
         one. They tell where a segment begins and ends, as B- and I- do in the tags of a chain. They
-        are named as `edge_features` in `LinearChainCRF`. "all" is every feature. No effect where
-        all segments have one token.
+        are named as `edge_features` in `LinearChainCRF`. "all" is every feature. Labels whose
+        segments always have one token, such as `outside`, have no such weights: their one token has
+        its weights already.
+    segment_features : callable, Lexicon, list of these, or None, default=None
+        Features of whole segments. A function gets (tokens, start, end): the tokens of a sequence
+        as X has them, and two numbers; the segment has the tokens from start to before end. It
+        returns attributes as a token has them: a string, a list or set of strings, a dict, or None
+        for no attribute. A `Lexicon` says whether the words are a known phrase. Attributes that no
+        segment of y had in `fit` are ignored. It is called for each segment of at most `max_length`
+        tokens. Predictions call it, too. X must not be two-dimensional.
     edge_features : None, "all", str, re.Pattern, or iterable of str, re.Pattern and int, \
             default=None
         Features of X that also score the transition into a segment whose first token has them,
@@ -127,11 +139,17 @@ class SemiMarkovCRF(
     length_coef_ : ndarray of shape (n_lengths, n_labels)
         Row m has the weights of segments of m + 1 tokens. The first row is 0.
     first_coef_ : ndarray or csr_array of shape (n_labels, n_end_features)
-        Weights of the end features of first tokens.
+        Weights of the end features of first tokens; 0 for labels whose segments have one token.
     last_coef_ : ndarray or csr_array of shape (n_labels, n_end_features)
         Weights of the end features of last tokens.
     end_features_ : ndarray of int
         Columns of X that have weights for both ends of segments.
+    segment_coef_ : csr_array of shape (n_labels, n_segment_features)
+        Weights of the features of whole segments.
+    segment_feature_names_ : ndarray of str
+        Names of the features of whole segments.
+    segment_vectorizer_ : SequenceVectorizer
+        Encodes the features of whole segments; only with `segment_features`.
     transition_ : ndarray of shape (n_labels, n_labels)
         Weights of transitions, from the label of a segment (row) to that of the next one.
     intercept_ : ndarray of shape (n_labels,)
@@ -152,6 +170,7 @@ class SemiMarkovCRF(
     See Also
     --------
     LinearChainCRF : Labels single tokens.
+    Lexicon : Known phrases as features of segments.
     sklearn_struct.metrics.extract_spans : Finds the spans that tags mark.
     sklearn_struct.metrics.span_f1_score : Scores spans.
 
@@ -176,6 +195,7 @@ class SemiMarkovCRF(
     scheme: str | None = None
     outside: Any = segment_labels.OUTSIDE
     end_features: Features | None = "all"
+    segment_features: Any = None
     edge_features: Features | None = None
     feature_pairs: str = "observed"
     transition_features: str = "all"
@@ -189,6 +209,7 @@ class SemiMarkovCRF(
         "scheme": [StrOptions({"IO", "IOB1", "IOB2", "IOBES"}), None],
         "outside": [str, Integral, None],
         "end_features": [None, str, re.Pattern, Iterable],
+        "segment_features": [callable, list, tuple, None],
         "edge_features": [None, str, re.Pattern, Iterable],
         "feature_pairs": [StrOptions({"observed", "all"})],
         "transition_features": [StrOptions({"observed", "all"})],
@@ -244,6 +265,22 @@ class SemiMarkovCRF(
         return self._tables_of_features()[self.max_length_ + which]
 
     @property
+    def segment_coef_(self) -> Any:
+        """Weights of the features of whole segments (n_labels, n_segment_features)."""
+        pattern = self._fitted("_pattern")
+        if not self._has_whole():
+            return sp.csr_array((pattern.n_labels, 0))
+        return self._tables_of_features()[-1]
+
+    @property
+    def segment_feature_names_(self) -> np.ndarray:
+        """Names of the features of whole segments."""
+        self._fitted("_pattern")
+        if not self._has_whole():
+            return np.empty(0, object)
+        return self.segment_vectorizer_.get_feature_names_out()
+
+    @property
     def length_coef_(self) -> np.ndarray:
         """Weights of lengths (n_lengths, n_labels); row m is for segments of m + 1 tokens."""
         pattern = self._fitted("_pattern")
@@ -261,7 +298,7 @@ class SemiMarkovCRF(
         return LogLikelihood(self._inference())
 
     def _structure(self, sequences: Sequences, learned: bool) -> Structure:
-        return self._learned_inference().structure(sequences.X.offsets)
+        return self._learned_inference().structure(sequences.X.offsets, self._has_whole())
 
     def _minimisation(self) -> Minimisation:
         solver = choice_for_batches(self.solver, self.l1_ratio)
@@ -271,7 +308,8 @@ class SemiMarkovCRF(
 
     def _inputs(self, sequences: Sequences) -> Inputs:
         structure = self._structure(sequences, learned=True)
-        return segment_inputs(self._pattern, structure, sequences.X, self._end_columns)
+        whole = self._segment_rows(sequences)
+        return segment_inputs(self._pattern, structure, sequences.X, self._end_columns, whole)
 
     def _observe(self, sequences: Sequences, codes: np.ndarray, weight: np.ndarray) -> Pattern:
         choice = WeightChoice(
@@ -282,13 +320,16 @@ class SemiMarkovCRF(
             self.min_frequency,
             self.fit_intercept,
         )
+        whole = self._learn_segments(sequences, codes, weight, self.feature_pairs == "all")
         ends = self._end_columns
-        return observe_segments(choice, self._longest, sequences.X, codes, weight, ends)
+        return observe_segments(choice, self._longest, sequences.X, codes, weight, ends, whole)
 
     def _transferred(self, start: Any) -> np.ndarray:
         names = getattr(self, "feature_names_in_", None)
         target = Target(self._pattern, self._rows_for(start), self.n_features_in_, names)
-        return transfer(start, target, partial(of_segments, end_columns=self._end_columns))
+        of_whole = self.segment_feature_names_ if self._has_whole() else None
+        ends = self._end_columns
+        return transfer(start, target, partial(of_segments, end_columns=ends, names=of_whole))
 
     def _read_y(
         self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sklearn_struct.compiled.threads import patiently
-from sklearn_struct.containers.structures import Family, Potentials, Structure, chain, n_columns
+from sklearn_struct.containers.structures import (
+    Family,
+    Potentials,
+    Structure,
+    chain,
+    n_columns,
+    zeros,
+)
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
 from sklearn_struct.inference.segments import decoding, ranked, scaled, segment_scores
 from sklearn_struct.inference.segments.logarithms import Lattice, lattice, log_marginals
@@ -90,6 +97,22 @@ class Segmentations(OnGraphs):
 
         patiently(work, 4 * _steps(scores))
         segment_scores.write_out(sums, out)
+
+    def segment_marginals(self, potentials: Potentials, structure: Structure) -> np.ndarray:
+        """Marginals (n_segments, K) of all segments of at most ``max(longest)`` tokens, whether or
+        not they have scores of their own.
+        """
+        n_own = self.n_lengths + 2 * self.ends
+        K = potentials.node.shape[1]
+        if len(potentials.cliques) == n_own:
+            structure = self.structure(structure.offsets, whole=True)
+            potentials = Potentials(potentials.node, (*potentials.cliques, np.zeros((1, K))))
+        node, cliques = zeros(potentials)
+        table = np.zeros((len(structure.families[n_own].nodes), K))
+        n = structure.n_examples
+        out = Potentials(node, (*cliques[:n_own], table))
+        self.marginals(potentials, structure, np.ones(n), out, np.empty(n))
+        return table
 
     def argmax(
         self,
