@@ -31,6 +31,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
     from sklearn_struct.estimators.hidden_markov.constraint_driven_hmm import ConstraintDrivenHMM
     from sklearn_struct.estimators.hidden_markov.hmm import HMM
+    from sklearn_struct.estimators.hidden_markov.hsmm import HSMM
     from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
     from sklearn_struct.estimators.hidden_states.hidden_state_classifier import (
         HiddenStateClassifier,
@@ -49,6 +50,7 @@ __all__ = [
     "EMLPCFG",
     "GECRF",
     "HMM",
+    "HSMM",
     "MEMM",
     "PCFG",
     "Cliques",
@@ -104,6 +106,7 @@ _ESTIMATORS = {
     "GraphCRF": "graphs.graph_crf",
     "GridCRF": "graphs.grid_crf",
     "HMM": "hidden_markov.hmm",
+    "HSMM": "hidden_markov.hsmm",
     "HiddenStateClassifier": "hidden_states.hidden_state_classifier",
     "LatentChainCRF": "hidden_states.latent_chain_crf",
     "LinearChainCRF": "chains.linear_chain_crf",

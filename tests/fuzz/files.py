@@ -28,6 +28,7 @@ from sklearn_struct import (
     EMLPCFG,
     GECRF,
     HMM,
+    HSMM,
     MEMM,
     PCFG,
     ConstraintDrivenHMM,
@@ -214,6 +215,8 @@ def simple() -> list[tuple[object, object]]:
         ),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (HMM(covariance_type="full").fit(NUMBERS, TAGS), NUMBERS),
+        (HSMM(max_length=4).fit(ROWS, TAGS), ROWS),
+        (HSMM(durations="negative-binomial", max_length=4).fit(NUMBERS, TAGS), NUMBERS),
         (
             ConstraintDrivenHMM({"the": "DET"}, min_length=2, max_iter=1).fit(
                 WORDS, [None, *TAGS[1:]]
