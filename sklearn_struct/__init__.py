@@ -32,6 +32,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.graphs.skip_chain_crf import SkipChainCRF
     from sklearn_struct.estimators.hidden_markov.constraint_driven_hmm import ConstraintDrivenHMM
     from sklearn_struct.estimators.hidden_markov.hmm import HMM
+    from sklearn_struct.estimators.hidden_markov.hsmm import HSMM
     from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
     from sklearn_struct.estimators.hidden_states.hidden_state_classifier import (
         HiddenStateClassifier,
@@ -50,6 +51,7 @@ __all__ = [
     "EMLPCFG",
     "GECRF",
     "HMM",
+    "HSMM",
     "MEMM",
     "PCFG",
     "Cliques",
@@ -106,6 +108,7 @@ _ESTIMATORS = {
     "GraphCRF": "graphs.graph_crf",
     "GridCRF": "graphs.grid_crf",
     "HMM": "hidden_markov.hmm",
+    "HSMM": "hidden_markov.hsmm",
     "HiddenStateClassifier": "hidden_states.hidden_state_classifier",
     "LatentChainCRF": "hidden_states.latent_chain_crf",
     "LinearChainCRF": "chains.linear_chain_crf",

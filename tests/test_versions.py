@@ -330,6 +330,7 @@ NEW = {  # which no earlier version has
     "FactorialCRF",
     "GraphCRF",
     "GridCRF",
+    "HSMM",
     "HiddenStateClassifier",
     "LatentChainCRF",
     "MultiLabelCRF",

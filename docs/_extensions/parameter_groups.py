@@ -18,8 +18,8 @@ FEW = 10
 # the parameters of every estimator that predicts
 GROUPS = {
     "Model": """
-        order base max_length scheme outside end_features edge_features allowed_transitions
-        constrain_training symmetric key max_pairs
+        order base durations max_length right_censored scheme outside end_features edge_features
+        allowed_transitions constrain_training symmetric key max_pairs
         skip_features reach emissions stop boundary min_length constant distant_pairs
         horizontal_order vertical_order neighbours pairwise directions unary scale labels edges
         estimator cv
@@ -39,8 +39,8 @@ GROUPS = {
     """,
     "Loss, penalty and smoothing": """
         loss C l1_ratio class_weight cost block_size blocks piece_size pieces n_steps inputs
-        expectations n_samples sample_smoothing smoothing transition_smoothing shrinkage
-        covariance_type min_variance nodes c1 c2 c
+        expectations n_samples sample_smoothing smoothing transition_smoothing duration_smoothing
+        shrinkage covariance_type min_variance nodes c1 c2 c
     """,
     "Sums over labellings": "inference max_sweeps inference_tol pruning",
     "Solver": """

@@ -20,6 +20,7 @@ from sklearn_struct.hidden_markov.missing_numbers import is_incomplete
 from sklearn_struct.inference.chains.chain import Chain
 
 __all__ = [
+    "IMPOSSIBLE",
     "Expectation",
     "HiddenMarkov",
     "Observed",
@@ -29,6 +30,7 @@ __all__ = [
     "joint",
     "possible_potentials",
     "potentials",
+    "relaxed_model",
 ]
 
 # far below what possible steps cost, so that the labellings with the fewest impossible steps win,
@@ -133,7 +135,7 @@ def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -
     if not np.any(impossible):
         return theta
     # for these sequences alone: elsewhere what is impossible stays so
-    relaxed = potentials(_relaxed(model), observed, block)
+    relaxed = potentials(relaxed_model(model), observed, block)
     lengths = np.diff(block.structure.offsets)
     node = np.where(np.repeat(impossible, lengths)[:, None], relaxed.node, theta.node)
     cliques = [
@@ -145,7 +147,7 @@ def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -
     return Potentials(node, tuple(cliques))
 
 
-def _relaxed(model: HiddenMarkov) -> HiddenMarkov:
+def relaxed_model(model: HiddenMarkov) -> HiddenMarkov:
     """A model in which nothing is impossible, but what was is very improbable."""
     markov = Markov(*(np.maximum(table, IMPOSSIBLE) for table in model.markov))
     return HiddenMarkov(

@@ -10,6 +10,7 @@ from ragged_checks import GRAPHS, check_kinds_of_labels, check_lengths, ragged_c
 from sklearn_struct import (
     GECRF,
     HMM,
+    HSMM,
     MEMM,
     ConstraintDrivenHMM,
     FactorialCRF,
@@ -96,7 +97,13 @@ def test_words_and_labels(estimator, check, form):
 
 
 @ragged_checks(
-    [HMM(), HMM(covariance_type="full"), ConstraintDrivenHMM()],
+    [
+        HMM(),
+        HMM(covariance_type="full"),
+        HSMM(max_length=10),
+        HSMM(durations="poisson", right_censored=False, n_jobs=2),
+        ConstraintDrivenHMM(),
+    ],
     forms=["arrays", "object array", "packed"],
 )
 def test_hidden_markov_models(estimator, check, form):

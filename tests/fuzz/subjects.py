@@ -17,6 +17,7 @@ from sklearn_struct import (
     EMLPCFG,
     GECRF,
     HMM,
+    HSMM,
     Cliques,
     ConstraintDrivenHMM,
     FactorialCRF,
@@ -165,6 +166,11 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
     ],
     ConstraintDrivenHMM: [{}, {"labeled_features": {"the": "DET"}, "min_length": 2}],
     HMM: [{}, {"order": 2}, {"covariance_type": "full"}],
+    HSMM: [
+        {"max_length": 5},
+        {"max_length": 5, "durations": "poisson", "right_censored": False},
+        {"max_length": 5, "durations": "negative-binomial", "covariance_type": "full"},
+    ],
     LogLinearClassifier: [
         {},
         {"features": ProductFeatures(letters)},

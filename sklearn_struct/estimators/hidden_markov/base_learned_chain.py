@@ -58,11 +58,11 @@ class BaseLearnedChain(BaseHiddenChain):
         )
         if y is None and self.n_states is None and init is None:
             raise ValueError(
-                "This HMM estimator requires y to be passed, but the target y is None; without "
-                "labels, set `n_states`"
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None; without labels, set `n_states`"
             )
         if flat and y is None:
-            refuse_without_labels(len(columns.offsets) - 1, "HMM")
+            refuse_without_labels(len(columns.offsets) - 1, type(self).__name__)
         labels = self._flat_labels(y, columns.offsets, flat)
         if init is not None:
             self._refuse_other_streams(init)
@@ -80,7 +80,7 @@ class BaseLearnedChain(BaseHiddenChain):
             observed = self._observe(columns)
         check_numbers_are_there(observed, of_tokens > 0, self.vocabulary_)
         with Pool(self.n_jobs) as pool:
-            training = Training(
+            training: Any = self._training(
                 observed,
                 codes,
                 weight,
@@ -93,12 +93,20 @@ class BaseLearnedChain(BaseHiddenChain):
             iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
             learned = learn(
                 training,
-                lambda: start(self.init, training, rng) if init is None else self._taken_over(init),
+                lambda: self._start(training, rng, init),
                 iterations,
                 max_iter=self.max_iter,
                 tol=self.tol,
             )
         self.__dict__.update(learned)
+
+    def _training(self, *data: Any) -> Any:
+        """The steps of EM."""
+        return Training(*data)
+
+    def _start(self, training: Any, rng: np.random.RandomState, init: Any) -> Any:
+        """The model that EM starts from."""
+        return start(self.init, training, rng) if init is None else self._taken_over(init)
 
     def _taken_over(self, init: Any) -> HiddenMarkov:
         """The model of another estimator, with covariances of this one's type."""

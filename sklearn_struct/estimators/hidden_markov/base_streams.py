@@ -35,6 +35,8 @@ class BaseStreams(BaseCovariances, BaseSequenceEstimator):
 
     vocabulary_: list[dict[Any, int] | None]
     emission_logprob_: list[np.ndarray | None]
+    # whether states last as long as distributions of their own say
+    _has_durations = False
 
     def _model(self) -> HiddenMarkov:
         """The learned attributes as a chain of contexts."""
@@ -152,6 +154,11 @@ class BaseStreams(BaseCovariances, BaseSequenceEstimator):
                 f"init must be a fitted hidden Markov model, got {type(init).__name__}"
             )
         check_is_fitted(init)
+        if init._has_durations and not self._has_durations:
+            raise InputTypeError(
+                f"init must be a hidden Markov model without durations, got {type(init).__name__}: "
+                "its states never follow themselves, so EM would never let them"
+            )
         if init.n_features_in_ != self.n_features_in_:
             raise ValueError(f"init has {init.n_features_in_} streams, X has {self.n_features_in_}")
         transition = init.transition_logprob_

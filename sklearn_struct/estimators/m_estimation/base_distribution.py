@@ -50,6 +50,11 @@ def fit_base(base: Any, X: Any, y: Any, sample_weight: Any) -> Any:
 
 def read_base(fitted: Any, order: int) -> HiddenBase | GivenBase:
     """What an M-estimated model of this order needs to know of its base."""
+    if isinstance(fitted, BaseHiddenChain) and fitted._has_durations:
+        raise InputTypeError(
+            f"base must be a hidden Markov model without durations, not {type(fitted).__name__}; "
+            "use HMM"
+        )
     if isinstance(fitted, BaseHiddenChain):
         return HiddenBase(fitted, order)
     missing = [name for name in ("classes_", "chain_scores", "sample") if not hasattr(fitted, name)]

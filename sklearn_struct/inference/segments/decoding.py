@@ -65,7 +65,7 @@ def _in_vectors(table: np.ndarray) -> np.ndarray:
 @kernel
 def _argmax(node: np.ndarray, places: Places, best: _Best, labels: np.ndarray) -> None:
     K = node.shape[1]
-    L, P = best.length.shape
+    _, L, P = best.length.shape
     step = 0 if len(best.edge) == 1 else 1
     for i in range(len(places.offsets) - 1):
         t0 = places.offsets[i]
@@ -81,7 +81,8 @@ def _argmax(node: np.ndarray, places: Places, best: _Best, labels: np.ndarray) -
                 table = best.edge[step * (e0 + e - 2)]
                 rows_max_plus(best.ends, (e - 1) * P, 1, table, K, P, best.begun, (e - 1) * P)
             _add_row(best.begun, e - 1, best.first, t0 + e - 1, P)
-            top = _best_ends(best, e, places.whole_offsets[i] + first_candidate(e - 1, L))
+            c = places.whole_offsets[i] + first_candidate(e - 1, L)
+            top = _best_ends(best, e, c, len(best.length) - 1 if e == T else 0)
             _add_row(best.ends, e, best.last, t0 + e - 1, P)
             taken = splat(top if top > -np.inf else 0.0)
             for m in range(e * P, (e + 1) * P, LANES):
@@ -99,9 +100,11 @@ def _add_row(rows: np.ndarray, r: int, table: np.ndarray, t: int, P: int) -> Non
 
 
 @kernel
-def _best_ends(best: _Best, e: int, c: int) -> float:
-    """Write the best scores of what ends before token e; return the largest that is open there."""
-    L, P = best.length.shape
+def _best_ends(best: _Best, e: int, c: int, r: int) -> float:
+    """Write the best scores of what ends before token e, with lengths of table r; return the
+    largest that is open there.
+    """
+    _, L, P = best.length.shape
     has_whole = len(best.whole) > 0
     top = splat(-np.inf)
     for k in range(0, P, LANES):
@@ -115,7 +118,7 @@ def _best_ends(best: _Best, e: int, c: int) -> float:
             top = maximum(term, top)
             if has_whole:
                 term = add(term, load(best.whole, (c + n) * P + k))
-            ends = maximum(add(term, load(best.length, n * P + k)), ends)
+            ends = maximum(add(term, load(best.length, (r * L + n) * P + k)), ends)
         store(best.ends, e * P + k, ends)
     return largest(top)
 
@@ -125,11 +128,12 @@ def _go_back(best: _Best, places: Places, i: int, K: int, labels: np.ndarray) ->
     """Write the best segmentation of sequence i, from its end; of equal ones the smaller label and
     the shorter segment.
     """
-    L, P = best.length.shape
+    _, L, P = best.length.shape
     t0 = places.offsets[i]
     e = places.offsets[i + 1] - t0
     step = 0 if len(best.edge) == 1 else 1
     behind = -1
+    r = len(best.length) - 1
     while e > 0:
         chosen = 0
         top = -np.inf
@@ -147,7 +151,7 @@ def _go_back(best: _Best, places: Places, i: int, K: int, labels: np.ndarray) ->
         for n in range(min(L, e)):
             m = (e - 1 - n) * P + chosen
             tokens += best.node[m]
-            score = tokens + best.begun[m] + best.length[n, chosen]
+            score = tokens + best.begun[m] + best.length[r, n, chosen]
             if len(best.whole) > 0:
                 score += best.whole[c + n, chosen]
             if score > top:
@@ -158,6 +162,7 @@ def _go_back(best: _Best, places: Places, i: int, K: int, labels: np.ndarray) ->
         e -= n_tokens
         labels[t0 + e] = chosen
         behind = chosen
+        r = 0
 
 
 @kernel
@@ -169,7 +174,7 @@ def sample(
     The number of a segment's last token draws its label, and with what is left its length.
     """
     _, edge, length, _, _, whole = scores
-    L, K = length.shape
+    _, L, K = length.shape
     step = 0 if len(edge) == 1 else 1
     row = np.empty(K)
     terms = np.empty(L)
@@ -178,6 +183,7 @@ def sample(
         e = places.offsets[i + 1] - t0
         possible = log_forward(scores, places, i, work).real > -np.inf
         behind = -1
+        r = len(length) - 1
         while e > 0:
             for k in range(K):
                 row[k] = work.alpha[e, k] if possible else 0.0
@@ -189,7 +195,7 @@ def sample(
             c = places.whole_offsets[i] + first_candidate(e - 1, L)
             for n in range(m if possible else 0):
                 tokens += work.gain[e - 1 - n, chosen]
-                terms[n] = work.begun[e - 1 - n, chosen] + tokens + length[n, chosen]
+                terms[n] = work.begun[e - 1 - n, chosen] + tokens + length[r, n, chosen]
                 if len(whole) > 0:
                     terms[n] += whole[c + n, chosen]
             n_tokens = _draw(terms[:m], left)[0] + 1 if possible else 1
@@ -198,6 +204,7 @@ def sample(
             e -= n_tokens
             labels[t0 + e] = chosen
             behind = chosen
+            r = 0
 
 
 @kernel
@@ -233,7 +240,7 @@ def add_labelling(
     is longer than segments may be has none.
     """
     node, edge, length, first, last, whole = scores
-    L, K = length.shape
+    _, L, K = length.shape
     step = 0 if len(edge) == 1 else 1
     out_step = 0 if len(out.edge) == 1 else 1
     for i in range(len(weight)):
@@ -261,8 +268,9 @@ def add_labelling(
                 if n >= L:
                     score[i] = -np.inf
                     continue
-                score[i] += length[n, k]
-                out.length[n, k] += w
+                r = len(length) - 1 if t + 1 == T else 0
+                score[i] += length[r, n, k]
+                out.length[r, n, k] += w
                 if len(last) > 0:
                     score[i] += last[t0 + t, k]
                     out.last[t0 + t, k] += w

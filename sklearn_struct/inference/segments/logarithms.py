@@ -41,7 +41,7 @@ def log_forward(scores: Scores, places: Places, i: int, work: Lattice) -> Any:
     t0 = places.offsets[i]
     T = places.offsets[i + 1] - t0
     e0 = places.edge_offsets[i]
-    L, K = length.shape
+    _, L, K = length.shape
     step = 0 if len(edge) == 1 else 1
     terms = np.empty(L, node.dtype)
     row = np.empty(K, node.dtype)
@@ -56,6 +56,7 @@ def log_forward(scores: Scores, places: Places, i: int, work: Lattice) -> Any:
         top = -np.inf
         m = min(L, e)
         c = places.whole_offsets[i] + first_candidate(e - 1, L)
+        r = len(length) - 1 if e == T else 0
         for k in range(K):
             tokens = node[t0 + e - 1, k]
             for n in range(m):
@@ -63,7 +64,7 @@ def log_forward(scores: Scores, places: Places, i: int, work: Lattice) -> Any:
                     tokens = tokens + gain[e - 1 - n, k]
                 terms[n] = begun[e - 1 - n, k] + tokens
                 top = max(top, terms[n].real)
-                terms[n] += length[n, k]
+                terms[n] += length[r, n, k]
                 if len(whole) > 0:
                     terms[n] += whole[c + n, k]
             alpha[e, k] = log_sum(terms[:m])
@@ -108,7 +109,7 @@ def _log_backward(
     t0 = places.offsets[i]
     T = places.offsets[i + 1] - t0
     e0 = places.edge_offsets[i]
-    L, K = length.shape
+    _, L, K = length.shape
     step = 0 if len(edge) == 1 else 1
     out_step = 0 if len(out.edge) == 1 else 1
     beta = np.empty((T + 1, K), node.dtype)
@@ -129,7 +130,8 @@ def _log_backward(
             tokens = node.dtype.type(0.0)
             for n in range(m):
                 tokens = tokens + gain[s + n, k]
-                terms[n] = tokens + length[n, k] + beta[s + n + 1, k]
+                r = len(length) - 1 if s + n + 1 == T else 0
+                terms[n] = tokens + length[r, n, k] + beta[s + n + 1, k]
                 if len(whole) > 0:
                     terms[n] += whole[places.whole_offsets[i] + first_candidate(s + n, L) + n, k]
             after[k] = log_sum(terms[:m])
@@ -139,16 +141,16 @@ def _log_backward(
                 # a token is in all segments that end behind it
                 longer = longer + p
                 out.node[t0 + s + n, k] += longer
-                out.length[n, k] += p
+                out.length[len(length) - 1 if s + n + 1 == T else 0, n, k] += p
                 if len(whole) > 0:
                     out.whole[places.whole_offsets[i] + first_candidate(s + n, L) + n, k] += p
             if len(first) > 0:
                 out.first[t0 + s, k] += longer
                 after[k] += first[t0 + s, k]
         for j in range(K if s > 0 else 0):
-            r = step * (e0 + s - 1)
+            edge_r = step * (e0 + s - 1)
             out_r = out_step * (e0 + s - 1)
             for k in range(K):
-                row[k] = edge[r, j, k] + after[k]
+                row[k] = edge[edge_r, j, k] + after[k]
                 out.edge[out_r, j, k] += weight * np.exp(alpha[s, j] + row[k])
             beta[s, j] = log_sum(row)

@@ -121,9 +121,10 @@ def _begin(scores: Scores, places: Places, i: int, e: int, lists: _Lists) -> Non
 def _end(scores: Scores, places: Places, i: int, e: int, lists: _Lists) -> None:
     """Write what ends with token e - 1, and take the best that is open there away."""
     node, _, length, _, last, whole = scores
-    L, K = length.shape
+    _, L, K = length.shape
     t = places.offsets[i] + e - 1
     c = places.whole_offsets[i] + first_candidate(e - 1, L)
+    row = len(length) - 1 if t + 1 == places.offsets[i + 1] else 0
     ends = lists.ends[e]
     ends[:] = -np.inf
     top = -np.inf
@@ -132,7 +133,7 @@ def _end(scores: Scores, places: Places, i: int, e: int, lists: _Lists) -> None:
         for m in range(min(L, e)):
             if m > 0:
                 tokens += lists.tokens[e - 1 - m, k]
-            of_segment = length[m, k]
+            of_segment = length[row, m, k]
             if len(last) > 0:
                 of_segment += last[t, k]
             if len(whole) > 0:

@@ -43,16 +43,16 @@ __all__ = ["marginals"]
 
 TINY = 1e-200
 SMALL = 1e-90
-# scores of tables whose exponentials are far from both ends of the floats
+# largest score of tables; exponentials of small ones may underflow, as sums that miss them are seen
 MODERATE = 40.0
 
 
 class _Factors(NamedTuple):
     """Exponentials of the tables, in rows of whole vectors.
 
-    ``edge`` (n_edges or 1, K, P) and its transposes, ``turned``; ``length`` (L, P); ``first`` and
-    ``last`` (n or 0, P); ``whole`` (n_candidates or 0, P). ``open`` (L, P) is 1 where a segment may
-    be as long, or longer.
+    ``edge`` (n_edges or 1, K, P) and its transposes, ``turned``; ``length`` (1 or 2, L, P);
+    ``first`` and ``last`` (n or 0, P); ``whole`` (n_candidates or 0, P). ``open`` (L, P) is 1 where
+    a segment may be as long, or longer.
     """
 
     edge: np.ndarray
@@ -94,37 +94,31 @@ def marginals(
     if not _are_moderate(scores):
         return again
     factors = _factors(scores)
-    L, K = scores.length.shape
+    n_tables, L, K = scores.length.shape
     P = padded(K)
     n_rows = int(np.diff(places.offsets).max(initial=0)) + 1
     U, A, B, begun, after, tokens = workspace((6, n_rows * P), np.float64)
     terms = np.empty(L * P)
     # whole tiles of four labels
     pairs = np.zeros((K + 3) // 4 * 4 * P)
-    lengths = np.zeros(L * P)
+    lengths = np.zeros(n_tables * L * P)
     room = _Room(U, A, B, begun, after, tokens, np.empty(n_rows), terms, lengths, pairs)
     _add_marginals(scores, factors, places, weight, room, out, log_Z, again)
     if len(scores.edge) == len(out.edge) == 1:
         out.edge[0] += room.pairs.reshape(-1, P)[:K, :K] * factors.edge[0, :, :K]
-    out.length[:] += room.lengths.reshape(L, P)[:, :K]
+    out.length[:] += room.lengths.reshape(-1, L, P)[:, :, :K]
     return again
 
 
 def _are_moderate(scores: Scores) -> bool:
     """Whether the exponentials of all tables can be taken; -inf is 0."""
-    for table in scores[1:]:
-        highest = table.max(initial=-np.inf)
-        lowest = table.min(initial=np.inf)
-        if lowest < -MODERATE:
-            lowest = table[table > -np.inf].min(initial=np.inf)
-        if highest > MODERATE or lowest < -MODERATE:
-            return False
-    return True
+    return all(table.max(initial=-np.inf) <= MODERATE for table in scores[1:])
 
 
 def _factors(scores: Scores) -> _Factors:
     edge = np.exp(scores.edge)
-    is_open = np.maximum.accumulate(np.isfinite(scores.length)[::-1])[::-1]
+    has_length = np.isfinite(scores.length).any(axis=0)
+    is_open = np.maximum.accumulate(has_length[::-1])[::-1]
     return _Factors(
         _in_vectors(edge),
         _in_vectors(edge.transpose(0, 2, 1)),
@@ -209,7 +203,7 @@ def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: 
     A = room.A
     norms = room.norms
     K = node.shape[1]
-    L, P = factors.length.shape
+    _, L, P = factors.length.shape
     T = places.offsets[i + 1] - places.offsets[i]
     e0 = places.edge_offsets[i]
     step = 0 if len(factors.edge) == 1 else 1
@@ -223,7 +217,7 @@ def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: 
             rows_times_matrix(A, (e - 1) * P, 1, table, K, P, room.begun, (e - 1) * P)
         _multiply(room.begun, e - 1, factors.first, places.offsets[i] + e - 1, P)
         c = places.whole_offsets[i] + first_candidate(e - 1, L)
-        norm = _close(factors, room, e, c)
+        norm = _close(factors, room, e, c, len(factors.length) - 1 if e == T else 0)
         _multiply(A, e, factors.last, places.offsets[i] + e - 1, P)
         if not 0.0 < norm < np.inf:
             return np.nan
@@ -282,14 +276,15 @@ def _exponentials(node: np.ndarray, t0: int, T: int, U: np.ndarray) -> float:
 
 
 @inlined
-def _close(factors: _Factors, room: _Room, e: int, c: int) -> float:
-    """Write the sums of what ends before token e; return the largest product that is open there.
+def _close(factors: _Factors, room: _Room, e: int, c: int, r: int) -> float:
+    """Write the sums of what ends before token e, with lengths of table r; return the largest
+    product that is open there.
 
     Token e - 1 is not divided yet.
     """
     U = room.U
     begun = room.begun
-    L, P = factors.length.shape
+    _, L, P = factors.length.shape
     length = factors.length
     longer = factors.open
     whole = factors.whole
@@ -306,7 +301,7 @@ def _close(factors: _Factors, room: _Room, e: int, c: int) -> float:
             top = maximum(mul(term, load(longer, n * P + k)), top)
             if has_whole:
                 term = mul(term, load(whole, (c + n) * P + k))
-            total = fma(term, load(length, n * P + k), total)
+            total = fma(term, load(length, (r * L + n) * P + k), total)
         store(room.A, e * P + k, total)
     return largest(top)
 
@@ -316,8 +311,7 @@ def _backward(
     factors: _Factors, places: Places, i: int, weight: float, room: _Room, out: Scores
 ) -> None:
     """Fill the other rows of sequence i, and add the marginals of all but pairs and tokens."""
-    L, P = factors.length.shape
-    K = factors.edge.shape[1]
+    _, K, P = factors.edge.shape
     T = places.offsets[i + 1] - places.offsets[i]
     step = 0 if len(factors.edge) == 1 else 1
     total = 0.0
@@ -332,7 +326,7 @@ def _backward(
         if len(factors.last) > 0:
             _add_product(room.A, room.B, s + 1, weight, out.last, t0 + s)
         _multiply(room.B, s + 1, factors.last, t0 + s, P)
-        _open(factors, room, s, min(L, T - s), places.whole_offsets[i], weight, out.whole)
+        _open(factors, room, s, T, places.whole_offsets[i], weight, out.whole)
         if len(factors.first) > 0:
             _add_product(room.begun, room.after, s, weight, out.first, t0 + s)
         _multiply(room.after, s, factors.first, t0 + s, P)
@@ -357,7 +351,7 @@ def _open(
     factors: _Factors,
     room: _Room,
     s: int,
-    n_lengths: int,
+    T: int,
     c0: int,
     weight: float,
     out_whole: np.ndarray,
@@ -367,15 +361,20 @@ def _open(
     B = room.B
     terms = room.terms
     K = factors.edge.shape[1]
-    L, P = factors.length.shape
+    _, L, P = factors.length.shape
     whole = factors.whole
     has_whole = len(whole) > 0
+    n_lengths = min(L, T - s)
+    # lengths of segments that end with the sequence are in the last table
+    n_last = T - s - 1
+    ending = (len(factors.length) - 1) * L
     for k in range(0, P, LANES):
         tokens = splat(1.0)
         total = splat(0.0)
         for n in range(n_lengths):
             tokens = mul(tokens, load(U, (s + n) * P + k))
-            term = mul(mul(tokens, load(factors.length, n * P + k)), load(B, (s + n + 1) * P + k))
+            row = n + ending if n == n_last else n
+            term = mul(mul(tokens, load(factors.length, row * P + k)), load(B, (s + n + 1) * P + k))
             if has_whole:
                 c = c0 + first_candidate(s + n, L) + n
                 term = mul(term, load(whole, c * P + k))
@@ -390,7 +389,8 @@ def _open(
             longer = add(longer, p)
             m = (s + n) * P + k
             store(room.tokens, m, add(load(room.tokens, m), longer))
-            store(room.lengths, n * P + k, add(load(room.lengths, n * P + k), p))
+            o = (n + ending if n == n_last else n) * P + k
+            store(room.lengths, o, add(load(room.lengths, o), p))
             if has_whole:
                 o = (c0 + first_candidate(s + n, L) + n) * K + k
                 row = load_part(out_whole, o, K - k, 0.0)

@@ -20,9 +20,10 @@ class Scores(NamedTuple):
     """Log-potentials of segments, or sums of the same shape.
 
     ``node`` (n, K) of tokens; ``edge`` (n_edges or 1, K, K) of neighbouring segments, an edge being
-    that into the first token of the second one; ``length`` (L, K) of segments of l + 1 tokens;
-    ``first`` and ``last`` (n or 0, K) of the tokens at both ends of a segment; ``whole``
-    (n_candidates or 0, K) of whole segments.
+    that into the first token of the second one; ``length`` (1 or 2, L, K) of segments of l + 1
+    tokens, the last table being that of the last segments of sequences; ``first`` and ``last`` (n
+    or 0, K) of the tokens at both ends of a segment; ``whole`` (n_candidates or 0, K) of whole
+    segments.
     """
 
     node: np.ndarray
@@ -92,7 +93,7 @@ def scores(
     return Scores(
         np.ascontiguousarray(node, dtype),
         np.ascontiguousarray(edge, dtype).reshape(len(edge), K, K),
-        length,
+        length[None],
         rows(n_lengths) if has_ends else none,
         rows(n_lengths + 1) if has_ends else none,
         rows(n_own) if len(potentials.cliques) > n_own else none,
@@ -101,11 +102,11 @@ def scores(
 
 def write_out(sums: Scores, out: Potentials) -> None:
     """Add sums to the potentials whose memory they do not have."""
-    n_lengths = len(sums.length)
+    n_lengths = sums.length.shape[1]
     if sums.node.dtype != out.node.dtype:
         out.node[:] += sums.node
         out.cliques[0][:] += sums.edge.reshape(out.cliques[0].shape)
-    for row, table in zip(sums.length[1:], out.cliques[1:n_lengths], strict=True):
+    for row, table in zip(sums.length[0, 1:], out.cliques[1:n_lengths], strict=True):
         table += row
     # those of a family that is not there have no rows
     of_rows = [sums.first, sums.last] if len(sums.first) else []

@@ -16,9 +16,9 @@ from sklearn_struct.containers.structures import (
     zeros,
 )
 from sklearn_struct.inference.graphs.complex_step import OnGraphs
-from sklearn_struct.inference.segments import decoding, ranked, scaled, segment_scores
-from sklearn_struct.inference.segments.logarithms import Lattice, lattice, log_marginals
+from sklearn_struct.inference.segments import decoding, ranked, segment_scores
 from sklearn_struct.inference.segments.segment_scores import Places, Scores
+from sklearn_struct.inference.segments.segment_sums import add_marginals, lattice_of, n_steps
 
 __all__ = ["Segmentations"]
 
@@ -84,18 +84,7 @@ class Segmentations(OnGraphs):
         """Add weighted marginals to `out`, write log Z; see `Inference.marginals`."""
         scores, places = self._arguments(potentials, structure)
         sums = _room(scores, out)
-        is_real = scores.node.dtype.kind == "f"
-
-        def work() -> None:
-            again = weight != 0
-            log_Z[:] = 0.0
-            if is_real:
-                again = scaled.marginals(scores, places, weight, sums, log_Z)
-            if again.any():
-                rows = _lattice(scores, places)
-                log_marginals(scores, places, weight, again, rows, sums, log_Z)
-
-        patiently(work, 4 * _steps(scores))
+        add_marginals(scores, places, weight, sums, log_Z)
         segment_scores.write_out(sums, out)
 
     def segment_marginals(self, potentials: Potentials, structure: Structure) -> np.ndarray:
@@ -123,7 +112,7 @@ class Segmentations(OnGraphs):
     ) -> None:
         """Viterbi: write the best segmentation and, if asked for, its score."""
         arguments = self._arguments(potentials, structure)
-        patiently(lambda: decoding.argmax(*arguments, labels), _steps(arguments[0]))
+        patiently(lambda: decoding.argmax(*arguments, labels), n_steps(arguments[0]))
         if score is not None:
             score[:] = self.scores(potentials, structure, labels)
 
@@ -134,8 +123,8 @@ class Segmentations(OnGraphs):
         best first; -inf where there are fewer.
         """
         arguments = self._arguments(potentials, structure)
-        n_steps = len(score) * _steps(arguments[0])
-        patiently(lambda: ranked.nbest(*arguments, labels, score), n_steps)
+        n_all = len(score) * n_steps(arguments[0])
+        patiently(lambda: ranked.nbest(*arguments, labels, score), n_all)
 
     def sample(
         self,
@@ -147,9 +136,9 @@ class Segmentations(OnGraphs):
     ) -> None:
         """Draw one segmentation of each sequence from p(y | x), by one number in [0, 1) a token."""
         scores, places = self._arguments(potentials, structure)
-        rows = _lattice(scores, places)
+        rows = lattice_of(scores, places)
         arguments = scores, places, uniform, rows, labels
-        patiently(lambda: decoding.sample(*arguments), 10 * _steps(scores))
+        patiently(lambda: decoding.sample(*arguments), 10 * n_steps(scores))
         score[:] = self.scores(potentials, structure, labels)
 
     def add_labelling(
@@ -194,14 +183,3 @@ def _room(scores: Scores, out: Potentials) -> Scores:
     K = node.shape[1]
     edge = edge.reshape(-1, K, K)
     return Scores(node, edge, *map(np.zeros_like, scores[2:]))
-
-
-def _lattice(scores: Scores, places: Places) -> Lattice:
-    n_tokens = int(np.diff(places.offsets).max(initial=0))
-    return lattice(n_tokens, scores.node.shape[1], scores.node.dtype)
-
-
-def _steps(scores: Scores) -> int:
-    """About how many steps a pass takes."""
-    n_steps: int = scores.node.size * sum(scores.length.shape)
-    return n_steps
