@@ -35,7 +35,7 @@ __all__ = [
 
 # far below what possible steps cost, so that the labellings with the fewest impossible steps win,
 # and finite, so that these can be counted at all
-PART = 50_000  # tokens times labels, or pairs of labels, of a block
+PART = 50_000  # tokens times contexts of a block
 IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
 
 
@@ -199,7 +199,7 @@ class Training:
         self.structure = self.inference.structure(observed.offsets)
         # the same for any number of threads, so that sums have one order; few where data are small,
         # as each costs a fifth of a millisecond
-        n_tokens = max(3000, PART // n_labels**options.order)
+        n_tokens = max(3000, PART // chains.n_contexts(n_labels, options.order))
         self.blocks = self.inference.blocks(
             self.structure, n_labels, n_tokens, min(16, 1 + len(codes) // n_tokens)
         )

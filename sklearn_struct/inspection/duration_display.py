@@ -169,7 +169,7 @@ class DurationDisplay:
 
 def _geometric(transition: np.ndarray) -> np.ndarray:
     """Probabilities of durations where each further token is a transition to the same label."""
-    if transition.ndim != 2:
+    if transition.shape != (len(transition),) * 2:
         raise ValueError(
             "how long a label lasts in a model of order 2 depends on the label before it; give an "
             "HMM of order 1 or an HSMM"

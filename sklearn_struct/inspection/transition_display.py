@@ -120,7 +120,7 @@ class TransitionDisplay:
     def _of_hidden_markov(cls, estimator: BaseEstimator) -> Self:
         model = hidden_markov_of(estimator)
         transition = np.exp(model.transition_logprob_)
-        if transition.ndim != 2:
+        if transition.shape != (len(transition),) * 2:
             raise ValueError(
                 "transitions of order 2 depend on two labels, and are no matrix; draw one of "
                 "np.exp(transition_logprob_) with TransitionDisplay(matrix, labels, "
