@@ -21,6 +21,7 @@ __all__ = [
     "choose",
     "contexts",
     "draw",
+    "ends_itself",
     "estimate",
     "n_contexts",
     "named",
@@ -30,6 +31,7 @@ __all__ = [
     "potentials",
     "prior",
     "raised",
+    "reachable",
     "read_counts",
     "room",
     "tally",
@@ -242,19 +244,43 @@ def prior(markov: Markov, smoothing: float) -> float:
     return sum(log_prior(log_p, smoothing) for log_p in markov)
 
 
-def terminates(markov: Markov) -> bool:
-    """Whether from every context that can be reached there is a way to the end."""
-    C, K = markov.transition.shape
-    leads = np.zeros((C, C), dtype=bool)
-    leads[np.arange(C)[:, None], _following(C, K)] = markov.transition > -np.inf
+def reachable(possible: Markov) -> np.ndarray:
+    """Which contexts (C,) a sequence can come to, given what is possible: tables of booleans."""
+    C, K = possible.transition.shape
+    leads = _leads(possible)
     reached = np.zeros(C, dtype=bool)
-    ends = markov.stop > -np.inf
-    reached[C - K :] = markov.start > -np.inf
+    reached[C - K :] = possible.start
     # no way without a circle is longer than there are contexts
     for _ in range(C):
-        reached |= leads[reached].any(axis=0)
-        ends |= leads[:, ends].any(axis=1)
-    return bool(np.all(ends[reached]))
+        further = reached | leads[reached].any(axis=0)
+        if np.array_equal(further, reached):
+            break
+        reached = further
+    return reached
+
+
+def _leads(possible: Markov) -> np.ndarray:
+    """Which contexts lead to which in one step (C, C)."""
+    C, K = possible.transition.shape
+    leads = np.zeros((C, C), dtype=bool)
+    leads[np.arange(C)[:, None], _following(C, K)] = possible.transition
+    return leads
+
+
+def ends_itself(markov: Markov) -> bool:
+    """Whether the end has a probability, so that sequences end by themselves."""
+    return bool(np.any(markov.stop < 0)) or bool(np.all(markov.transition == -np.inf))
+
+
+def terminates(markov: Markov) -> bool:
+    """Whether from every context that can be reached there is a way to the end."""
+    possible = Markov(*(table > -np.inf for table in markov))
+    leads = _leads(possible)
+    ends = possible.stop
+    # no way without a circle is longer than there are contexts
+    for _ in range(len(ends)):
+        ends = ends | leads[:, ends].any(axis=1)
+    return bool(np.all(ends[reachable(possible)]))
 
 
 def draw(

@@ -27,6 +27,7 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
 )
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
+from sklearn_struct.hidden_markov.free_parameters import n_parameters
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.gaussians import of_kind
 
@@ -99,6 +100,7 @@ class BaseLearnedChain(BaseHiddenChain):
                 tol=self.tol,
             )
         self.__dict__.update(learned)
+        self.n_parameters_ = n_parameters(self._model(), self.stop)
 
     def _taken_over(self, init: Any) -> HiddenMarkov:
         """The model of another estimator, with covariances of this one's type."""

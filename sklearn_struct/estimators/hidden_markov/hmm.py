@@ -15,13 +15,20 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     ThreadParameters,
 )
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearnedChain
+from sklearn_struct.estimators.hidden_markov.information_criteria import BaseInformationCriteria
 from sklearn_struct.hidden_markov.gaussians import KINDS
 
 __all__ = ["HMM"]
 
 
 @with_parameters
-class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedChain):
+class HMM(
+    IterationParameters,
+    RandomParameters,
+    ThreadParameters,
+    BaseInformationCriteria,
+    BaseLearnedChain,
+):
     """Hidden Markov model: a joint model p(x, y) of labels and of the values that they emit.
 
     In order 1
@@ -117,6 +124,8 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
     variances_ : ndarray of shape (n_labels, n_numeric_streams)
         Variance of each stream of numbers. For "diag" the same array as `covariances_`, else
         computed from it.
+    n_parameters_ : int
+        Number of free parameters, as `aic` and `bic` count them.
     n_iter_ : int
         Iterations of EM; 1 where all labels are known.
     loss_curve_ : list of float
