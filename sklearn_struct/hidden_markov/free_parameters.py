@@ -44,10 +44,11 @@ def _free(outcomes: np.ndarray) -> int:
 
 
 def _of_covariances(gaussians: Gaussians) -> int:
-    d = gaussians.mean.shape[1]
+    d = int(gaussians.mean.shape[1])
     if d == 0:
         return 0
     if gaussians.kind in ("full", "tied"):
         # matrices are symmetric
-        return int(gaussians.covariance.size) // d**2 * (d * (d + 1) // 2)
+        n_matrices = int(gaussians.covariance.size) // d**2
+        return n_matrices * d * (d + 1) // 2
     return int(gaussians.covariance.size)

@@ -16,6 +16,7 @@ from sklearn_struct.hidden_markov.densities import log_prior, log_ratios
 
 __all__ = [
     "Markov",
+    "Steps",
     "as_states",
     "at_least",
     "choose",
@@ -34,6 +35,7 @@ __all__ = [
     "reachable",
     "read_counts",
     "room",
+    "steps",
     "tally",
     "terminates",
 ]
@@ -105,6 +107,34 @@ def _following(C: int, K: int) -> np.ndarray:
     """The context (C, K) to which each label leads from each context."""
     labels = np.arange(K)
     return np.broadcast_to(labels, (C, K)) if C == K else (np.arange(C) % K)[:, None] * K + labels
+
+
+class Steps(NamedTuple):
+    """A chain as kernels walk along it.
+
+    ``start`` (C,) and ``transition`` (K, C), labels first, are logarithms, ``weight`` are the
+    probabilities of ``transition``. Into context c come steps from ``stride * m + c // K`` for all
+    m, if c is one of the first ``n_later``: no step leads into others. From context c label k leads
+    to ``first[c] + k``.
+    """
+
+    start: np.ndarray
+    transition: np.ndarray
+    weight: np.ndarray
+    first: np.ndarray
+    stride: int
+    n_later: int
+
+
+def steps(markov: Markov) -> Steps:
+    """The chain as kernels walk along it."""
+    C, K = markov.transition.shape
+    start = np.full(C, -np.inf)
+    start[C - K :] = markov.start
+    transition = np.ascontiguousarray(markov.transition.T, dtype=np.float64)
+    first = np.ascontiguousarray(_following(C, K)[:, 0], dtype=np.int64)
+    later = (1, C) if C == K else (K, C - K)
+    return Steps(start, transition, np.exp(transition), first, *later)
 
 
 def contexts(codes: np.ndarray, structure: Structure, K: int, order: int) -> np.ndarray:

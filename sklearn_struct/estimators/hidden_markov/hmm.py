@@ -16,6 +16,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 )
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearnedChain
 from sklearn_struct.estimators.hidden_markov.information_criteria import BaseInformationCriteria
+from sklearn_struct.estimators.hidden_markov.online_predictions import BaseOnlinePredictions
 from sklearn_struct.hidden_markov.gaussians import KINDS
 
 __all__ = ["HMM"]
@@ -27,6 +28,7 @@ class HMM(
     RandomParameters,
     ThreadParameters,
     BaseInformationCriteria,
+    BaseOnlinePredictions,
     BaseLearnedChain,
 ):
     """Hidden Markov model: a joint model p(x, y) of labels and of the values that they emit.
