@@ -4,6 +4,8 @@ from.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -19,34 +21,38 @@ from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_total, is_per_token
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
-from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
+from sklearn_struct.estimators.hidden_markov.em_fit import learn, spread_out, start
+from sklearn_struct.estimators.hidden_markov.restrictions import (
+    LEFT_TO_RIGHT,
+    BaseRestrictions,
+)
 from sklearn_struct.estimators.hidden_markov.stream_learning import (
     check_numbers_are_there,
     kinds_of,
     learn_streams,
 )
+from sklearn_struct.estimators.hidden_states.restarts import seeds
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
+from sklearn_struct.hidden_markov.em_starts import labelled_start
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
 from sklearn_struct.hidden_markov.free_parameters import n_parameters
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.gaussians import of_kind
+from sklearn_struct.hidden_markov.restricted_training import RestrictedTraining
 
 __all__ = ["BaseLearnedChain"]
 
 
-class BaseLearnedChain(BaseHiddenChain):
+class BaseLearnedChain(BaseRestrictions, BaseHiddenChain):
     """A hidden Markov model that counts, or maximises the likelihood by EM."""
 
-    order: int
-    stop: bool
     emissions: Any
     smoothing: float
-    transition_smoothing: float
     oov: str | None
-    covariance_type: str
     min_variance: float
     n_states: Any
     init: str
+    n_init: int
     max_iter: int
     tol: float
 
@@ -81,26 +87,52 @@ class BaseLearnedChain(BaseHiddenChain):
             observed = self._observe(columns)
         check_numbers_are_there(observed, of_tokens > 0, self.vocabulary_)
         with Pool(self.n_jobs) as pool:
-            training = Training(
-                observed,
-                codes,
-                weight,
-                len(self.classes_),
-                self._options(observed, weight, init),
-                pool,
+            given = None if init is None else self._taken_over(init)
+            restrictions = self._restrictions(observed, codes, weight, given)
+            options = self._options(observed, weight, init)
+            K = len(self.classes_)
+            training = (
+                Training(observed, codes, weight, K, options, pool)
+                if restrictions is None
+                else RestrictedTraining(observed, codes, weight, K, options, pool, restrictions)
             )
-            rng = check_random_state(self.random_state)
             # -1, as EM raises the likelihood and loss curves fall
             iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
             learned = learn(
                 training,
-                lambda: start(self.init, training, rng) if init is None else self._taken_over(init),
+                self._begins(training, given),
                 iterations,
                 max_iter=self.max_iter,
                 tol=self.tol,
             )
         self.__dict__.update(learned)
-        self.n_parameters_ = n_parameters(self._model(), self.stop)
+        allowed = None if restrictions is None else restrictions.chain.allowed
+        self.n_parameters_ = n_parameters(self._model(), self.stop, allowed, frozenset(self.fixed))
+
+    def _begins(
+        self, training: Training, given: HiddenMarkov | None
+    ) -> list[Callable[[], HiddenMarkov]]:
+        """What makes the places where EM begins: one, unless these are drawn."""
+        if given is not None:
+            return [lambda: _nearest(training, given)]
+        if training.any_known or self.n_init == 1:
+            return [lambda: self._start(training, check_random_state(self.random_state))]
+        return [
+            partial(self._start_of_seed, training, seed)
+            for seed in seeds(self.random_state, self.n_init)
+        ]
+
+    def _start_of_seed(self, training: Training, seed: int) -> HiddenMarkov:
+        return self._start(training, np.random.RandomState(seed))
+
+    def _start(self, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
+        in_order = isinstance(self.allowed_transitions, str) and (
+            self.allowed_transitions == LEFT_TO_RIGHT
+        )
+        if in_order and not training.any_known and self.init != "random":
+            # clusters have no order, labels from left to right have
+            return _nearest(training, labelled_start(training, spread_out(training), rng))
+        return _nearest(training, start(self.init, training, rng))
 
     def _taken_over(self, init: Any) -> HiddenMarkov:
         """The model of another estimator, with covariances of this one's type."""
@@ -145,7 +177,13 @@ class BaseLearnedChain(BaseHiddenChain):
             n_values,
             self.stop,
             self.smoothing,
-            self.transition_smoothing,
+            # a table is for restricted training
+            self.transition_smoothing if np.ndim(self.transition_smoothing) == 0 else 0.0,
             floor,
             self.covariance_type,
         )
+
+
+def _nearest(training: Training, model: HiddenMarkov) -> HiddenMarkov:
+    """The model without what is forbidden."""
+    return training.nearest(model) if isinstance(training, RestrictedTraining) else model
