@@ -5,11 +5,13 @@ come.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import STEPS
+from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Block
 from sklearn_struct.hidden_markov.em_steps import IMPOSSIBLE, HiddenMarkov, Observed, emission
 from sklearn_struct.hidden_markov.filter_kernels import backward, forward, windows
@@ -82,7 +84,9 @@ def smoothed(model: HiddenMarkov, observed: Observed, block: Block, lag: int) ->
         turn = max(begin, end - 1 - lag)
         for rows in _pieces(slice(begin, turn), chain, lag + 1):
             seen = slice(rows.start, rows.stop + lag)
-            windows(chain, log_p[seen], alpha[rows], IMPOSSIBLE, lag, proba[rows])
+            call = partial(windows, chain, log_p[seen], alpha[rows], IMPOSSIBLE, lag, proba[rows])
+            # a single token takes long if the lag is long
+            patiently(call, SLOWEST * (rows.stop - rows.start) * lag * chain.transition.size)
         rest = slice(turn, end)
         if not _back(chain, log_p, alpha, rest, -np.inf, proba):
             _back(chain, log_p, alpha, rest, IMPOSSIBLE, proba)
