@@ -39,14 +39,15 @@ def forward(
     """
     C = alpha.shape[1]
     before = np.empty(C)
+    total = np.empty(C)
     for t in range(len(score)):
         i = sequence[t]
         for c in range(C):
             before[c] = np.exp(alpha[i, c])
-        into(chain, emission[t], alpha[i], before, started[i], -np.inf, out[t])
+        into(chain, emission[t], alpha[i], before, total, started[i], -np.inf, out[t])
         score[t] = normalised(out[t])
         if score[t] == -np.inf:
-            into(chain, emission[t], alpha[i], before, started[i], floor, out[t])
+            into(chain, emission[t], alpha[i], before, total, started[i], floor, out[t])
             normalised(out[t])
         started[i] = True
         for c in range(C):
@@ -59,17 +60,28 @@ def into(
     emission: np.ndarray,
     alpha: np.ndarray,
     before: np.ndarray,
+    total: np.ndarray,
     started: bool,
     floor: float,
     out: np.ndarray,
 ) -> None:
-    """One token further, without normalisation; `before` is exp of `alpha`."""
+    """One token further, without normalisation; `before` is exp of `alpha`, `total` is
+    overwritten.
+    """
     start = chain.start
     transition = chain.transition
     weight = chain.weight
+    first = chain.first
     stride = chain.stride
     C = len(alpha)
     K = len(emission)
+    total[:] = 0.0
+    if started:
+        for b in range(C):
+            p = before[b]
+            # sums side by side, of which no one waits for another
+            for k in range(K):
+                total[first[b] + k] += p * weight[b, k]
     for c in range(C):
         k = c % K
         here = max(emission[k], floor)
@@ -78,22 +90,19 @@ def into(
             if c >= C - K:
                 out[c] = max(start[c], floor) + here
             continue
-        if c >= chain.n_later:
+        if total[c] > SAFE:
+            out[c] = np.log(total[c]) + here
             continue
-        total = 0.0
-        for b in range(c // K, C, stride):
-            total += before[b] * weight[k, b]
-        if total > SAFE:
-            out[c] = np.log(total) + here
+        if c >= chain.n_later:
             continue
         top = -np.inf
         for b in range(c // K, C, stride):
-            top = max(top, alpha[b] + max(transition[k, b], floor))
+            top = max(top, alpha[b] + max(transition[b, k], floor))
         if top > -np.inf:
-            total = 0.0
+            mass = 0.0
             for b in range(c // K, C, stride):
-                total += np.exp(alpha[b] + max(transition[k, b], floor) - top)
-            out[c] = np.log(total) + top + here
+                mass += np.exp(alpha[b] + max(transition[b, k], floor) - top)
+            out[c] = np.log(mass) + top + here
 
 
 @kernel
@@ -136,20 +145,31 @@ def out_of(
         room[1, c] = np.exp(room[0, c])
     highest = -np.inf
     for c in range(C):
-        total = 0.0
-        for k in range(K):
-            total += weight[k, c] * room[1, first[c] + k]
+        f = first[c]
+        # four sums side by side, of which no one waits for another
+        one = 0.0
+        two = 0.0
+        three = 0.0
+        four = 0.0
+        for k in range(0, K - 3, 4):
+            one += weight[c, k] * room[1, f + k]
+            two += weight[c, k + 1] * room[1, f + k + 1]
+            three += weight[c, k + 2] * room[1, f + k + 2]
+            four += weight[c, k + 3] * room[1, f + k + 3]
+        for k in range(K - K % 4, K):
+            one += weight[c, k] * room[1, f + k]
+        total = (one + two) + (three + four)
         beta[c] = -np.inf
         if total > SAFE:
             beta[c] = np.log(total)
         else:
             largest = -np.inf
             for k in range(K):
-                largest = max(largest, max(transition[k, c], floor) + room[0, first[c] + k])
+                largest = max(largest, max(transition[c, k], floor) + room[0, first[c] + k])
             if largest > -np.inf:
                 total = 0.0
                 for k in range(K):
-                    term = max(transition[k, c], floor) + room[0, first[c] + k]
+                    term = max(transition[c, k], floor) + room[0, first[c] + k]
                     total += np.exp(term - largest)
                 beta[c] = np.log(total) + largest
         highest = max(highest, beta[c])

@@ -112,8 +112,8 @@ def _following(C: int, K: int) -> np.ndarray:
 class Steps(NamedTuple):
     """A chain as kernels walk along it.
 
-    ``start`` (C,) and ``transition`` (K, C), labels first, are logarithms, ``weight`` are the
-    probabilities of ``transition``. Into context c come steps from ``stride * m + c // K`` for all
+    ``start`` (C,) and ``transition`` (C, K) are logarithms, ``weight`` are the probabilities of
+    ``transition``. Into context c come steps from ``stride * m + c // K`` for all
     m, if c is one of the first ``n_later``: no step leads into others. From context c label k leads
     to ``first[c] + k``.
     """
@@ -131,7 +131,7 @@ def steps(markov: Markov) -> Steps:
     C, K = markov.transition.shape
     start = np.full(C, -np.inf)
     start[C - K :] = markov.start
-    transition = np.ascontiguousarray(markov.transition.T, dtype=np.float64)
+    transition = np.ascontiguousarray(markov.transition, dtype=np.float64)
     first = np.ascontiguousarray(_following(C, K)[:, 0], dtype=np.int64)
     later = (1, C) if C == K else (K, C - K)
     return Steps(start, transition, np.exp(transition), first, *later)

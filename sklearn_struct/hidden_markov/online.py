@@ -132,7 +132,7 @@ def ahead(model: HiddenMarkov, at: Progressed, n_steps: int) -> tuple[np.ndarray
 
 def _pieces(tokens: slice, chain: Steps, n_passes: int = 1) -> Iterator[slice]:
     """Tokens for which a kernel is called at a time: between two calls Ctrl-C is heard."""
-    K, C = chain.transition.shape
+    C, K = chain.transition.shape
     n = max(STEPS // (SLOWEST * C * K * n_passes), 1)
     for first in range(tokens.start, tokens.stop, n):
         yield slice(first, min(first + n, tokens.stop))

@@ -5,6 +5,7 @@ maximisation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Training
+from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
 from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.solvers.em import Maximum, em
 
@@ -105,18 +106,10 @@ def _from_best(
         if not iterations.watched:
             iterations.replay(values)
             return result
-    model = _possible(training, begin())
+    model = begin()
     iterations.begin(model)
-    return em(training.expect, training.maximise, model, callback=iterations, **options)
-
-
-def _possible(training: Training, model: HiddenMarkov) -> HiddenMarkov:
-    # the gain over -inf is infinite or NaN, by which EM could not tell when to end
-    if training.expect(model)[1] == -np.inf:
-        raise ForbiddenLabelError(
-            "a sequence is impossible where EM starts; smooth the model given by `init`"
-        )
-    return model
+    expect = partial(_expect, training)
+    return em(expect, training.maximise, model, callback=iterations, **options)
 
 
 def _best(
@@ -135,7 +128,18 @@ def _best(
             values.append(value)
             return False
 
-        model = _possible(training, begin())
-        result = em(training.expect, training.maximise, model, callback=remember, **options)
+        expect = partial(_expect, training)
+        result = em(expect, training.maximise, begin(), callback=remember, **options)
         runs.append((begin, result, values))
     return max(runs, key=lambda run: run[1].value)
+
+
+def _expect(training: Training, model: HiddenMarkov) -> tuple[Expectation, float]:
+    """An E-step, or ForbiddenLabelError. As no later value is lower, that can only be the first."""
+    expectation, value = training.expect(model)
+    # the gain over -inf is infinite or NaN, by which EM could not tell when to end
+    if value == -np.inf:
+        raise ForbiddenLabelError(
+            "a sequence is impossible where EM starts; smooth the model given by `init`"
+        )
+    return expectation, value
