@@ -359,7 +359,7 @@ NEEDED = {
 }
 NOT_TRIED = {  # chains read schemes alike
     (cls.__name__, "allowed_transitions")
-    for cls in (*CHAINS, MEstimatedCRF)
+    for cls in (*CHAINS, MEstimatedCRF, HMM)
     if cls is not LinearChainCRF
 }
 

@@ -40,12 +40,12 @@ GROUPS = {
     "Loss, penalty and smoothing": """
         loss C l1_ratio class_weight cost block_size blocks piece_size pieces n_steps inputs
         expectations n_samples sample_smoothing smoothing transition_smoothing duration_smoothing
-        shrinkage covariance_type min_variance nodes c1 c2 c
+        shrinkage covariance_type min_variance mean_smoothing covariance_smoothing nodes c1 c2 c
     """,
     "Sums over labellings": "inference max_sweeps inference_tol pruning",
     "Solver": """
         algorithm solver learning_rate svd_solver max_iter max_iterations tol epsilon delta init
-        n_init n_restarts warm_start annealing random_state pa_type error_sensitive averaging
+        fixed n_init n_restarts warm_start annealing random_state pa_type error_sensitive averaging
         variance gamma num_memories period linesearch max_linesearch calibration_eta
         calibration_rate calibration_samples calibration_candidates calibration_max_trials
     """,

@@ -14,6 +14,7 @@ from sklearn_struct.containers.one_dimensional import OneDimensional
 from sklearn_struct.containers.sparse_and_dense import SparseAndDense, stacked
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.containers.typing import Frame
+from sklearn_struct.exceptions import InputTypeError
 
 __all__ = ["SequenceArray"]
 
@@ -208,6 +209,59 @@ class SequenceArray(OneDimensional):
                 f"lengths sum to {sum(sizes.tolist())}, but there are {tokens.shape[0]} tokens"
             )
         return cls(tokens, _offsets(sizes), feature_names)
+
+    @classmethod
+    def from_3d(
+        cls, X: Any, layout: str = "ntc", feature_names: ArrayLike | None = None
+    ) -> SequenceArray:
+        """Read series of numbers whose layout you say: time first, or channels first.
+
+        Estimators take an array (n, time, channels) as it is. Other packages, such as aeon, have
+        arrays (n, channels, time), which nobody can tell apart.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_sequences, n_tokens, n_features), or list of 2-D arrays
+            Each series is a 2-D array. Those of a list may have different lengths.
+        layout : {"ntc", "nct"}, default="ntc"
+            "ntc": series have the shape (time, channels). "nct": they have the shape (channels,
+            time), as in aeon. A channel is a column of the tokens.
+        feature_names : array-like of str, shape (n_features,), default=None
+            Names of the channels.
+
+        Returns
+        -------
+        SequenceArray
+
+        Raises
+        ------
+        ValueError
+            If `layout` is another one, or the series have different numbers of channels.
+        InputTypeError
+            If X is no array of three dimensions, nor a list of arrays of two.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.zeros((8, 2, 100))  # 8 series of 2 channels, 100 steps long
+        >>> SequenceArray.from_3d(X, layout="nct")
+        SequenceArray(n_sequences=8, n_tokens=800, n_features=2)
+        """
+        if layout not in ("ntc", "nct"):
+            raise ValueError(f'layout must be "ntc" or "nct", got {layout!r}')
+        if getattr(X, "ndim", 3) != 3:
+            raise InputTypeError(f"X must have three dimensions, got {X.ndim}")
+        parts = [np.asarray(series) for series in X]
+        for i, part in enumerate(parts):
+            if part.ndim != 2:
+                raise InputTypeError(f"X[{i}] must be a 2-D array, got {part.ndim} dimensions")
+        if layout == "nct":
+            parts = [part.T for part in parts]
+        widths = [part.shape[1] for part in parts]
+        for i, width in enumerate(widths):
+            if width != widths[0]:
+                raise ValueError(f"X[{i}] has {width} channels, X[0] has {widths[0]}")
+        return cls.from_sequences(parts, feature_names)
 
     @classmethod
     def from_frame(

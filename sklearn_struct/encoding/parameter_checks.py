@@ -64,13 +64,13 @@ def _constraints(cls: type[BaseEstimator], name: str) -> list[Any]:
     return [make_constraint(constraint) for constraint in cls._parameter_constraints[name]]
 
 
-def check_count(value: object, name: str, n_bytes: int = 0) -> None:
-    """Raise unless an argument is a whole number of at least 1, for which there is memory."""
+def check_count(value: object, name: str, n_bytes: int = 0, least: int = 1) -> None:
+    """Raise unless an argument is a whole number of at least `least`, for which there is memory."""
     # True is an integer to Python, and a duration is one to numpy
     if not isinstance(value, Integral) or isinstance(value, bool | np.timedelta64):
         raise InputTypeError(f"{name} must be a whole number, got {type(value).__name__}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
     if int(value) >= 1 << 62:  # sums of two still fit int64
         raise ValueError(f"{name} must be below 2**62")
     # asked before, since an array of this size may be granted and only fail when it is written

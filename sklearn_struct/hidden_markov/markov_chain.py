@@ -16,11 +16,13 @@ from sklearn_struct.hidden_markov.densities import log_prior, log_ratios
 
 __all__ = [
     "Markov",
+    "Steps",
     "as_states",
     "at_least",
     "choose",
     "contexts",
     "draw",
+    "ends_itself",
     "estimate",
     "n_contexts",
     "named",
@@ -30,8 +32,10 @@ __all__ = [
     "potentials",
     "prior",
     "raised",
+    "reachable",
     "read_counts",
     "room",
+    "steps",
     "tally",
     "terminates",
 ]
@@ -103,6 +107,34 @@ def _following(C: int, K: int) -> np.ndarray:
     """The context (C, K) to which each label leads from each context."""
     labels = np.arange(K)
     return np.broadcast_to(labels, (C, K)) if C == K else (np.arange(C) % K)[:, None] * K + labels
+
+
+class Steps(NamedTuple):
+    """A chain as kernels walk along it.
+
+    ``start`` (C,) and ``transition`` (C, K) are logarithms, ``weight`` are the probabilities of
+    ``transition``. Into context c come steps from ``stride * m + c // K`` for all
+    m, if c is one of the first ``n_later``: no step leads into others. From context c label k leads
+    to ``first[c] + k``.
+    """
+
+    start: np.ndarray
+    transition: np.ndarray
+    weight: np.ndarray
+    first: np.ndarray
+    stride: int
+    n_later: int
+
+
+def steps(markov: Markov) -> Steps:
+    """The chain as kernels walk along it."""
+    C, K = markov.transition.shape
+    start = np.full(C, -np.inf)
+    start[C - K :] = markov.start
+    transition = np.ascontiguousarray(markov.transition, dtype=np.float64)
+    first = np.ascontiguousarray(_following(C, K)[:, 0], dtype=np.int64)
+    later = (1, C) if C == K else (K, C - K)
+    return Steps(start, transition, np.exp(transition), first, *later)
 
 
 def contexts(codes: np.ndarray, structure: Structure, K: int, order: int) -> np.ndarray:
@@ -242,19 +274,43 @@ def prior(markov: Markov, smoothing: float) -> float:
     return sum(log_prior(log_p, smoothing) for log_p in markov)
 
 
-def terminates(markov: Markov) -> bool:
-    """Whether from every context that can be reached there is a way to the end."""
-    C, K = markov.transition.shape
-    leads = np.zeros((C, C), dtype=bool)
-    leads[np.arange(C)[:, None], _following(C, K)] = markov.transition > -np.inf
+def reachable(possible: Markov) -> np.ndarray:
+    """Which contexts (C,) a sequence can come to, given what is possible: tables of booleans."""
+    C, K = possible.transition.shape
+    leads = _leads(possible)
     reached = np.zeros(C, dtype=bool)
-    ends = markov.stop > -np.inf
-    reached[C - K :] = markov.start > -np.inf
+    reached[C - K :] = possible.start
     # no way without a circle is longer than there are contexts
     for _ in range(C):
-        reached |= leads[reached].any(axis=0)
-        ends |= leads[:, ends].any(axis=1)
-    return bool(np.all(ends[reached]))
+        further = reached | leads[reached].any(axis=0)
+        if np.array_equal(further, reached):
+            break
+        reached = further
+    return reached
+
+
+def _leads(possible: Markov) -> np.ndarray:
+    """Which contexts lead to which in one step (C, C)."""
+    C, K = possible.transition.shape
+    leads = np.zeros((C, C), dtype=bool)
+    leads[np.arange(C)[:, None], _following(C, K)] = possible.transition
+    return leads
+
+
+def ends_itself(markov: Markov) -> bool:
+    """Whether the end has a probability, so that sequences end by themselves."""
+    return bool(np.any(markov.stop < 0)) or bool(np.all(markov.transition == -np.inf))
+
+
+def terminates(markov: Markov) -> bool:
+    """Whether from every context that can be reached there is a way to the end."""
+    possible = Markov(*(table > -np.inf for table in markov))
+    leads = _leads(possible)
+    ends = possible.stop
+    # no way without a circle is longer than there are contexts
+    for _ in range(len(ends)):
+        ends = ends | leads[:, ends].any(axis=1)
+    return bool(np.all(ends[reachable(possible)]))
 
 
 def draw(

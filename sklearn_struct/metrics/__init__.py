@@ -28,6 +28,7 @@ __all__ = [
     "bracket_report",
     "complete_match_score",
     "extract_spans",
+    "log_likelihood_scorer",
     "mean_iou_score",
     "mean_iou_scorer",
     "sequence_accuracy_score",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sklearn_struct.estimators.hidden_markov.information_criteria import BaseInformationCriteria
 from sklearn_struct.estimators.hidden_markov.learned_covariances import check_covariances
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.hidden_markov.gaussians import covariance_shape
@@ -61,9 +62,15 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         "kind": hmm._kind,
         "names": shared.put(vars(hmm).get("_names_in")),
         "n_iter": int(hmm.n_iter_),
+        **_counted(hmm),
         **put_optional(hmm, "rows_in"),
         **covariances,
     }
+
+
+def _counted(hmm: BaseEstimator) -> dict[str, int]:
+    """The number of parameters, which earlier files lack."""
+    return {"n_parameters": int(hmm.n_parameters_)} if hasattr(hmm, "n_parameters_") else {}
 
 
 def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None:
@@ -76,7 +83,10 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         "n_iter": int,
     }
     _, order, vocabularies, hmm._kind, names, n_iter, *_ = fields(
-        stored, "the model", **kinds, **optional(stored, rows_in=bool, covariance_type=str)
+        stored,
+        "the model",
+        **kinds,
+        **optional(stored, rows_in=bool, covariance_type=str, n_parameters=int),
     )
     take_optional(hmm, stored, "rows_in")
     if not checks.is_allowed(hmm, "order", order, usual=1) or hmm._kind not in (
@@ -97,6 +107,10 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         setattr(hmm, f"{name}_logprob_", table.reshape(shapes[name]))
     hmm.n_features_in_ = len(vocabularies)
     hmm.n_iter_ = natural(n_iter, "n_iter")
+    if "n_parameters" in stored:
+        if not isinstance(hmm, BaseInformationCriteria):
+            raise ModelFileError("this model does not count its parameters")
+        hmm.n_parameters_ = natural(stored["n_parameters"], "n_parameters")
     hmm.vocabulary_ = [None if values is None else _vocabulary(values) for values in vocabularies]
     hmm.emission_logprob_ = [
         None if values is None else _emission(arrays, f"{where}emission/{s}", K, len(values))

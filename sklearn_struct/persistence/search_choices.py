@@ -46,8 +46,11 @@ DISTRIBUTIONS = (
     "randint",
     "uniform",
 )
+OURS = "sklearn_struct.metrics.scorers"
 SCORERS = (
     "bracket_f1",
+    "log_likelihood",
+    "mean_iou",
     "sequence_accuracy",
     "span_f1",
     "span_precision",
@@ -70,7 +73,7 @@ def put(value: Any, what: str) -> dict[str, Any] | None:
         kwargs = value.kwds
         if name in DISTRIBUTIONS:
             return {"distribution": [name, plain(args, what), plain(kwargs, what)]}
-    if is_scorer(value):
+    if is_scorer(value) or getattr(value, "__module__", "") == OURS:
         for name in SCORERS:
             if same(value, _scorer(name)):
                 return {"scorer": name}
@@ -136,7 +139,7 @@ def get(kind: str, content: Json) -> Any:
 
 
 def _scorer(name: str) -> Any:
-    return getattr(import_module("sklearn_struct.metrics.scorers"), f"{name}_scorer")
+    return getattr(import_module(OURS), f"{name}_scorer")
 
 
 def _distribution(name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.model_selection import KFold, ShuffleSplit, train_test_split
 from sklearn.utils import _safe_indexing, shuffle
 
-from sklearn_struct import LinearChainCRF, SequenceArray
+from sklearn_struct import HMM, LinearChainCRF, SequenceArray
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.exceptions import InputTypeError
 
@@ -504,3 +504,48 @@ def test_no_frames():
         SequenceArray.from_frame(twice, "s")
     with pytest.raises(ValueError, match="the frame has a column twice: 'a'"):
         SequenceArray.from_flat(twice, [1])
+
+
+# ---- series in three dimensions
+
+
+def test_layouts_of_three_dimensions():
+    series = np.arange(24.0).reshape(2, 4, 3)  # 2 series, 4 steps, 3 channels
+    for X in (
+        SequenceArray.from_3d(series),
+        SequenceArray.from_3d(series.swapaxes(1, 2), layout="nct"),
+        SequenceArray.from_3d(series.tolist(), "ntc"),
+        SequenceArray.from_3d([part.T for part in series], "nct", feature_names=["a", "b", "c"]),
+    ):
+        assert_holds(X, list(series))
+        assert X.tokens.flags["C_CONTIGUOUS"]
+    assert X.feature_names.tolist() == ["a", "b", "c"]
+
+
+def test_series_of_different_lengths():
+    parts = [np.ones((2, 5)), np.zeros((2, 3))]
+    X = SequenceArray.from_3d(parts, "nct")
+    assert X.lengths.tolist() == [5, 3]
+    with pytest.raises(ValueError, match=r"X\[1\] has 3 channels, X\[0\] has 5"):
+        SequenceArray.from_3d(parts)
+
+
+def test_no_three_dimensions():
+    with pytest.raises(InputTypeError, match="X must have three dimensions, got 2"):
+        SequenceArray.from_3d(TOKENS)
+    with pytest.raises(InputTypeError, match=r"X\[1\] must be a 2-D array, got 1 dimensions"):
+        SequenceArray.from_3d([TOKENS, TOKENS[0]])
+    with pytest.raises(ValueError, match=r"layout must be .* got 'tnc'"):
+        SequenceArray.from_3d(TOKENS[None], "tnc")
+
+
+def test_estimators_read_time_first():
+    rng = np.random.RandomState(0)
+    series = rng.normal(size=(3, 5, 2))
+    y = [rng.randint(2, size=5) for _ in range(3)]
+    whole = HMM().fit(series, y)
+    listed = HMM().fit(list(series), y)
+    packed = HMM().fit(SequenceArray.from_3d(series.swapaxes(1, 2), layout="nct"), y)
+    for one in (listed, packed):
+        np.testing.assert_array_equal(one.means_, whole.means_)
+        np.testing.assert_array_equal(one.score_samples(series), whole.score_samples(series))

@@ -225,6 +225,14 @@ def simple() -> list[tuple[object, object]]:
         (HSMM(max_length=4).fit(ROWS, TAGS), ROWS),
         (HSMM(durations="negative-binomial", max_length=4).fit(NUMBERS, TAGS), NUMBERS),
         (
+            HMM(
+                allowed_transitions={None: ["."]},
+                transition_smoothing=np.ones((4, 4)),
+                covariance_smoothing=1.0,
+            ).fit(NUMBERS, TAGS),
+            NUMBERS,
+        ),
+        (
             ConstraintDrivenHMM({"the": "DET"}, min_length=2, max_iter=1).fit(
                 WORDS, [None, *TAGS[1:]]
             ),

@@ -165,7 +165,12 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"random_state": 0, "tied": True, "tied_transitions": True, "dtype": "float32"},
     ],
     ConstraintDrivenHMM: [{}, {"labeled_features": {"the": "DET"}, "min_length": 2}],
-    HMM: [{}, {"order": 2}, {"covariance_type": "full"}],
+    HMM: [
+        {},
+        {"order": 2},
+        {"covariance_type": "full"},
+        {"mean_smoothing": 1.0, "covariance_smoothing": 2.0, "n_init": 2, "random_state": 0},
+    ],
     HSMM: [
         {"max_length": 5},
         {"max_length": 5, "durations": "poisson", "right_censored": False},

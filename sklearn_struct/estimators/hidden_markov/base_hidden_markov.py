@@ -27,7 +27,7 @@ from sklearn_struct.hidden_markov.em_steps import (
     potentials,
 )
 from sklearn_struct.hidden_markov.gaussians import draw_numbers
-from sklearn_struct.hidden_markov.markov_chain import choose, draw, terminates
+from sklearn_struct.hidden_markov.markov_chain import choose, draw, ends_itself, terminates
 
 __all__ = ["BaseHiddenChain"]
 
@@ -194,9 +194,7 @@ class BaseHiddenChain(BaseStreams):
         check_is_fitted(self)
         model = self._model()
         rng = generator(random_state)
-        ends = bool(np.any(model.markov.stop < 0)) or bool(
-            np.all(model.markov.transition == -np.inf)
-        )
+        ends = ends_itself(model.markov)
         if length is not None:
             check_count(length, "length", 4)
         # four bytes for each label

@@ -4,6 +4,8 @@ from.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -25,6 +27,7 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
     kinds_of,
     learn_streams,
 )
+from sklearn_struct.estimators.hidden_states.restarts import seeds
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
@@ -40,17 +43,18 @@ class BaseLearnedChain(BaseHiddenChain):
     stop: bool
     emissions: Any
     smoothing: float
-    transition_smoothing: float
-    oov: str | None
+    transition_smoothing: Any
     covariance_type: str
+    oov: str | None
     min_variance: float
     n_states: Any
     init: str
+    n_init: int
     max_iter: int
     tol: float
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
-        """What `fit` does."""
+    def _learn(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> Any:
+        """What `fit` does; return the steps of EM that it took."""
         X = as_list(X)
         y = as_list(y)
         columns, flat = self._read_columns(
@@ -79,29 +83,36 @@ class BaseLearnedChain(BaseHiddenChain):
             self.emission_logprob_ = init.emission_logprob_
             observed = self._observe(columns)
         check_numbers_are_there(observed, of_tokens > 0, self.vocabulary_)
+        K = len(self.classes_)
         with Pool(self.n_jobs) as pool:
-            training: Any = self._training(
-                observed,
-                codes,
-                weight,
-                len(self.classes_),
-                self._options(observed, weight, init),
-                pool,
-            )
-            rng = check_random_state(self.random_state)
+            options = self._options(observed, weight, init)
+            training = self._training((observed, codes, weight, K, options, pool), init)
             # -1, as EM raises the likelihood and loss curves fall
             iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
             learned = learn(
                 training,
-                lambda: self._start(training, rng, init),
+                self._begins(training, init),
                 iterations,
                 max_iter=self.max_iter,
                 tol=self.tol,
             )
         self.__dict__.update(learned)
+        return training
 
-    def _training(self, *data: Any) -> Any:
-        """The steps of EM."""
+    def _begins(self, training: Any, init: Any) -> list[Callable[[], Any]]:
+        """What makes the places where EM begins: one, unless these are drawn."""
+        if init is not None or np.any(training.codes >= 0) or self.n_init == 1:
+            return [lambda: self._start(training, check_random_state(self.random_state), init)]
+        return [
+            partial(self._start_of_seed, training, seed)
+            for seed in seeds(self.random_state, self.n_init)
+        ]
+
+    def _start_of_seed(self, training: Any, seed: int) -> Any:
+        return self._start(training, np.random.RandomState(seed), None)
+
+    def _training(self, data: tuple[Any, ...], init: Any) -> Any:
+        """The steps of EM; `data` are the arguments of `Training`."""
         return Training(*data)
 
     def _start(self, training: Any, rng: np.random.RandomState, init: Any) -> Any:
@@ -151,7 +162,8 @@ class BaseLearnedChain(BaseHiddenChain):
             n_values,
             self.stop,
             self.smoothing,
-            self.transition_smoothing,
+            # a table is for restricted training
+            self.transition_smoothing if np.ndim(self.transition_smoothing) == 0 else 0.0,
             floor,
             self.covariance_type,
         )

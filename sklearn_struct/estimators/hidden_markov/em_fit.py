@@ -4,7 +4,7 @@ maximisation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Tra
 from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.solvers.em import Maximum, em
 
-__all__ = ["learn", "start"]
+__all__ = ["learn", "spread_out", "start"]
 
 
 def start(init: str, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
@@ -53,9 +53,17 @@ def _clusters(training: Training, rng: np.random.RandomState) -> np.ndarray:
     return labels
 
 
+def spread_out(training: Training) -> np.ndarray:
+    """A label for each token (n,): in each sequence all labels in their order, equally long."""
+    n = np.diff(training.observed.offsets)
+    position = np.arange(len(training.codes)) - np.repeat(training.observed.offsets[:-1], n)
+    labels: np.ndarray = position * training.n_labels // np.maximum(np.repeat(n, n), 1)
+    return labels
+
+
 def learn(
     training: Training,
-    begin: Callable[[], HiddenMarkov],
+    begins: Sequence[Callable[[], HiddenMarkov]],
     iterations: Iterations,
     *,
     max_iter: int,
@@ -63,7 +71,15 @@ def learn(
 ) -> dict[str, Any]:
     """Return what was learned, by name; warn where EM has not reached `tol` and nobody asked to
     stop before.
+
+    EM begins in each of the places that functions make, and the best run counts: callbacks see that
+    one alone.
     """
+    options: dict[str, Any] = {
+        "max_iter": max_iter,
+        # EM compares sums over all tokens, of which `tol` is the share of one
+        "tol": tol * float(training.token_weight.sum()),
+    }
     if training.is_counted:
         model: Any = training.maximise(training.counted(training.codes))
         value = training.value(model)
@@ -71,17 +87,51 @@ def learn(
         iterations(1, model, value)
         result = Maximum(model, value, 1, True)
     else:
-        model = begin()
-        iterations.begin(model)
-        options: dict[str, Any] = {
-            "max_iter": max_iter,
-            # EM compares sums over all tokens, of which `tol` is the share of one
-            "tol": tol * float(training.token_weight.sum()),
-            "callback": iterations,
-        }
-        result = em(partial(_expect, training), training.maximise, model, **options)
+        result = _from_best(training, begins, iterations, options)
     advice = "allow more iterations or accept a larger tol"
     return iterations.end(result, f"EM stopped after {result.n_iter} iterations", advice)
+
+
+def _from_best(
+    training: Training,
+    begins: Sequence[Callable[[], HiddenMarkov]],
+    iterations: Iterations,
+    options: dict[str, Any],
+) -> Maximum[HiddenMarkov]:
+    """The run that comes to the highest value."""
+    begin = begins[0]
+    if len(begins) > 1:
+        begin, result, values = _best(training, begins, options)
+        # nobody knows before the end which run is the best, so one that is watched is done again
+        if not iterations.watched:
+            iterations.replay(values)
+            return result
+    model = begin()
+    iterations.begin(model)
+    expect = partial(_expect, training)
+    return em(expect, training.maximise, model, callback=iterations, **options)
+
+
+def _best(
+    training: Training, begins: Sequence[Callable[[], HiddenMarkov]], options: dict[str, Any]
+) -> tuple[Callable[[], HiddenMarkov], Maximum[HiddenMarkov], list[float]]:
+    """Where the run began that came to the highest value, the first of equals; its result and its
+    values.
+    """
+    runs = []
+    for begin in begins:
+        values: list[float] = []
+
+        def remember(
+            n_iter: int, model: HiddenMarkov, value: float, values: list[float] = values
+        ) -> bool:
+            values.append(value)
+            return False
+
+        expect = partial(_expect, training)
+        result = em(expect, training.maximise, begin(), callback=remember, **options)
+        runs.append((begin, result, values))
+    return max(runs, key=lambda run: run[1].value)
 
 
 def _expect(training: Training, model: HiddenMarkov) -> tuple[Expectation, float]:

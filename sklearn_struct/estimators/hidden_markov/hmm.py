@@ -14,14 +14,25 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     RandomParameters,
     ThreadParameters,
 )
-from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearnedChain
+from sklearn_struct.estimators.hidden_markov.given_parameters import BaseGivenParameters
+from sklearn_struct.estimators.hidden_markov.information_criteria import BaseInformationCriteria
+from sklearn_struct.estimators.hidden_markov.online_predictions import BaseOnlinePredictions
+from sklearn_struct.estimators.hidden_markov.restrictions import BaseRestrictedChain
 from sklearn_struct.hidden_markov.gaussians import KINDS
 
 __all__ = ["HMM"]
 
 
 @with_parameters
-class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedChain):
+class HMM(
+    IterationParameters,
+    RandomParameters,
+    ThreadParameters,
+    BaseInformationCriteria,
+    BaseOnlinePredictions,
+    BaseGivenParameters,
+    BaseRestrictedChain,
+):
     """Hidden Markov model: a joint model p(x, y) of labels and of the values that they emit.
 
     In order 1
@@ -56,8 +67,6 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
         "categorical". Whole numbers in lists are symbols, so they are "categorical".
     smoothing : float, default=1.0
         Added to the count of each value with each label. 0 is maximum likelihood.
-    transition_smoothing : float, default=0.0
-        Added to the counts of starts, transitions and stops.
     oov : {"first", "smoothing"} or None, default="first"
         How values are treated that `fit` has not seen (out of vocabulary). "first": the first
         occurrence of each value in X counts as such a value, and values that occur once are not in
@@ -78,6 +87,9 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
         Where EM starts if no label is known and `fit` gets no `init`: at clusters of the numeric
         columns, or at random probabilities. "auto" is "kmeans" if there are numeric columns, else
         "random". If some labels are known, EM starts from them.
+    n_init : int, default=1
+        Number of starts of EM, if no label is known and `fit` gets no `init`. The run with the
+        highest likelihood counts.
     max_iter : int, default=200
         Largest number of iterations of EM.
     tol : float, default=1e-6
@@ -117,12 +129,13 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
     variances_ : ndarray of shape (n_labels, n_numeric_streams)
         Variance of each stream of numbers. For "diag" the same array as `covariances_`, else
         computed from it.
+    n_parameters_ : int
+        Number of free parameters, as `aic` and `bic` count them.
     n_iter_ : int
         Iterations of EM; 1 where all labels are known.
     loss_curve_ : list of float
         After each iteration minus the log-likelihood of X and of the labels that are known, minus
-        the log-density of the Dirichlet priors that smoothing stands for (up to a constant). It
-        never rises.
+        the log-density of the priors that smoothing stands for (up to a constant). It never rises.
     n_features_in_ : int
         Number of streams.
     feature_names_in_ : ndarray of str
@@ -138,6 +151,16 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
     Notes
     -----
     You may change the learned attributes: predictions are computed from them.
+
+    *Priors.* `smoothing` and `transition_smoothing` are Dirichlet priors. `mean_smoothing` k and
+    `covariance_smoothing` r are conjugate priors of normal distributions. Let m and S be the mean
+    and the covariance of all of X. The log-density of a label's mean u and covariance V is, up to a
+    constant, ``-r/2 (log |V| + trace(V^-1 S)) - k/2 (u - m)' V^-1 (u - m)``. With n tokens, of mean
+    x, a label gets ``u = (n x + k m) / (n + k)`` and ``V = (A + k (u - m)(u - m)' + r S) / (n +
+    r)``, where A is the sum of ``(x_t - u)(x_t - u)'``. With "diag" each stream has this for
+    itself. With "spherical", sums over the streams take the place of products, and n + r counts
+    each stream. With "tied", A, k (u - m)(u - m)' and n are summed over the labels, and r S counts
+    once.
 
     References
     ----------
@@ -171,12 +194,12 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
     stop: bool = True
     emissions: Any = "auto"
     smoothing: float = 1.0
-    transition_smoothing: float = 0.0
     oov: str | None = "first"
     covariance_type: str = "diag"
     min_variance: float = 1e-4
     n_states: Any = None
     init: str = "auto"
+    n_init: int = 1
     max_iter: int = 200
     tol: float = 1e-6
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -184,12 +207,12 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
         "stop": ["boolean"],
         "emissions": [StrOptions({"auto", "categorical", "gaussian"}), list, tuple],
         "smoothing": [Interval(Real, 0, None, closed="left")],
-        "transition_smoothing": [Interval(Real, 0, None, closed="left")],
         "oov": [StrOptions({"first", "smoothing"}), None],
         "covariance_type": [StrOptions(set(KINDS))],
         "min_variance": [Interval(Real, 0, None, closed="neither")],
         "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "init": [StrOptions({"auto", "kmeans", "random"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
     }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
@@ -226,7 +249,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
-        self._learn(X, y, sample_weight, init, progress)
+        self.n_parameters_ = self._n_free(self._learn(X, y, sample_weight, init, progress))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -86,6 +86,9 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
         Where EM starts if no label is known and `fit` gets no `init`, as in `HMM`. At most 20
         iterations of the EM of an `HMM` come first. Its most probable labels say where durations
         start.
+    n_init : int, default=1
+        How many times EM starts, if no label is known and `fit` gets no `init`. The best run
+        counts.
     max_iter : int, default=200
         Largest number of iterations of EM.
     tol : float, default=1e-6
@@ -178,6 +181,7 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
     min_variance: float = 1e-4
     n_states: Any = None
     init: str = "auto"
+    n_init: int = 1
     max_iter: int = 200
     tol: float = 1e-6
     # what a chain needs to know beside
@@ -196,6 +200,7 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
         "min_variance": [Interval(Real, 0, None, closed="neither")],
         "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "init": [StrOptions({"auto", "kmeans", "random"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
     }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
@@ -231,7 +236,7 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         self._learn(X, y, sample_weight, init, progress)
 
-    def _training(self, *data: Any) -> DurationTraining:
+    def _training(self, data: tuple[Any, ...], init: Any) -> DurationTraining:
         plain = Training(*data)
         self._check_lengths(plain)
         options = DurationOptions(

@@ -1,0 +1,54 @@
+"""How many numbers of a hidden Markov model data can choose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
+from sklearn_struct.hidden_markov.gaussians import Gaussians
+from sklearn_struct.hidden_markov.markov_chain import Markov, reachable
+
+__all__ = ["n_parameters"]
+
+
+def n_parameters(
+    model: HiddenMarkov,
+    stop: bool,
+    allowed: Markov | None = None,
+    fixed: frozenset[str] = frozenset(),
+) -> int:
+    """The free parameters of a model.
+
+    A distribution over m outcomes that are `allowed` (tables of booleans) has m - 1. What is
+    `fixed` has none; the names are those of `HMM`.
+    """
+    possible = allowed or Markov(*(np.ones(table.shape, dtype=bool) for table in model.markov))
+    total = 0 if "start" in fixed else _free(possible.start[None])
+    if "transition" not in fixed:
+        # the end is one of the outcomes, but leaves no choice where it is fixed
+        last = possible.stop[:, None] & stop & ("stop" not in fixed)
+        rows = np.column_stack([possible.transition, last])
+        total += _free(rows[reachable(possible)])
+    if "emission" not in fixed:
+        total += sum(_free(np.ones(table.shape, dtype=bool)) for table in model.tables)
+    if "means" not in fixed:
+        total += int(model.gaussians.mean.size)
+    if "covariances" not in fixed:
+        total += _of_covariances(model.gaussians)
+    return total
+
+
+def _free(outcomes: np.ndarray) -> int:
+    """Of distributions, one a row, over the outcomes that are marked."""
+    return int(np.sum(np.maximum(outcomes.sum(axis=1) - 1, 0)))
+
+
+def _of_covariances(gaussians: Gaussians) -> int:
+    d = int(gaussians.mean.shape[1])
+    if d == 0:
+        return 0
+    if gaussians.kind in ("full", "tied"):
+        # matrices are symmetric
+        n_matrices = int(gaussians.covariance.size) // d**2
+        return n_matrices * d * (d + 1) // 2
+    return int(gaussians.covariance.size)

@@ -1,0 +1,108 @@
+"""EM for models of which only a part is learned, or that are restricted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.hidden_markov.em_steps import (
+    Expectation,
+    HiddenMarkov,
+    Observed,
+    Options,
+    Training,
+)
+from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
+from sklearn_struct.hidden_markov.gaussians import Gaussians
+from sklearn_struct.hidden_markov.markov_chain import Markov
+from sklearn_struct.hidden_markov.normal_priors import NormalPrior, masses
+from sklearn_struct.hidden_markov.restricted_chains import ChainRules
+
+__all__ = ["RestrictedTraining", "Restrictions"]
+
+
+class Restrictions(NamedTuple):
+    """Rules of the chain, the prior of Gaussians, and what is kept of a model: `fixed` are names of
+    "emission", "means" and "covariances".
+    """
+
+    chain: ChainRules
+    normal: NormalPrior | None
+    fixed: frozenset[str]
+    given: HiddenMarkov | None
+
+
+class RestrictedTraining(Training):
+    """The steps of EM under restrictions, which hold in each iteration.
+
+    Parameters are those of `Training`, and ``restrictions``.
+    """
+
+    def __init__(
+        self,
+        observed: Observed,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        n_labels: int,
+        options: Options,
+        pool: Pool,
+        restrictions: Restrictions,
+    ) -> None:
+        super().__init__(observed, codes, weight, n_labels, options, pool)
+        self.restrictions = restrictions
+
+    def nearest(self, model: HiddenMarkov) -> HiddenMarkov:
+        """A model without what is forbidden, to start from."""
+        return model._replace(markov=self.restrictions.chain.nearest(model.markov))
+
+    def maximise(self, expectation: Expectation) -> HiddenMarkov:
+        """The most probable parameters that are allowed, given expected counts."""
+        model = super().maximise(expectation)
+        model = model._replace(
+            markov=self.restrictions.chain.estimate(expectation.markov),
+            gaussians=self._gaussians(expectation, model.gaussians),
+        )
+        _, _, fixed, given = self.restrictions
+        if given is not None and "emission" in fixed:
+            model = model._replace(tables=given.tables)
+        return model
+
+    def _gaussians(self, expectation: Expectation, free: Gaussians) -> Gaussians:
+        _, normal, fixed, given = self.restrictions
+        kept = given.gaussians if given is not None else free
+        if not free.mean.size or {"means", "covariances"} <= fixed:
+            return kept if fixed else free
+        if normal is not None or "means" in fixed:
+            options = self.options
+            x = self.observed.numbers
+            kind = options.covariance
+            # the least variances hold for the result, not for what it is made of
+            likeliest = fit_gaussians(
+                x,
+                expectation.posterior,
+                np.zeros_like(options.floor),
+                kind,
+                expectation.gaussians,
+                self.token_weight,
+            )
+            free = (normal or NormalPrior.of(x, self.token_weight, kind, 0.0, 0.0)).most_probable(
+                likeliest,
+                masses(x, expectation.posterior, kind),
+                options.floor,
+                kept.mean if "means" in fixed else None,
+            )
+        return free._replace(covariance=kept.covariance) if "covariances" in fixed else free
+
+    def prior(self, model: HiddenMarkov) -> float:
+        """Log-density of the priors, up to a constant."""
+        chain, normal, fixed, _ = self.restrictions
+        # that of tables alone: 0 is the logarithm of 1, of which no prior says anything
+        neutral = model._replace(markov=Markov(*(np.zeros(table.shape) for table in model.markov)))
+        if "emission" in fixed:
+            neutral = neutral._replace(tables=[np.zeros(table.shape) for table in model.tables])
+        total = super().prior(neutral) + chain.prior(model.markov)
+        if normal is not None and model.gaussians.mean.size:
+            total += normal.log_density(model.gaussians)
+        return total
