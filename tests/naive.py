@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import multinomial, poisson
 
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.sequence_array import SequenceArray
@@ -372,18 +373,32 @@ class Hidden:
         """Log-probability of one token."""
         total = 0.0
         numbers = []
-        for value, values, table in zip(
-            row, self.hmm.vocabulary_, self.hmm.emission_logprob_, strict=True
+        events = []
+        trials = []
+        into = {"gaussian": numbers, "auto": numbers, "poisson": events, "multinomial": trials}
+        for value, values, table, kind in zip(
+            row, self.hmm.vocabulary_, self.hmm.emission_logprob_, self.kinds(), strict=True
         ):
             if values is None:
-                numbers.append(value)
+                into[kind].append(value)
             else:
                 total += table[k, values.get(value, len(values))]
+        if events:
+            log_p = poisson.logpmf(events, self.hmm.rates_[k])
+            total += sum(p for p, x in zip(log_p, events, strict=True) if not math.isnan(x))
+        if trials:
+            p = np.exp(self.hmm.count_logprob_[k])
+            total += multinomial.logpmf(trials, sum(trials), p / p.sum())
         there = [c for c, value in enumerate(numbers) if not math.isnan(value)]
         away = np.array([numbers[c] - self.hmm.means_[k, c] for c in there])
         covariance = self.covariance(k)[np.ix_(there, there)]
         total -= 0.5 * away @ np.linalg.inv(covariance) @ away
         return total - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+
+    def kinds(self):
+        """How each stream is distributed."""
+        given = getattr(self.hmm, "emissions", "auto")
+        return [given] * len(self.hmm.vocabulary_) if isinstance(given, str) else given
 
     def covariance(self, k):
         """The covariance matrix of a state, read off its public attributes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.densities import log_ratios, value_counts
 from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
 from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
@@ -27,6 +28,14 @@ def labelled_start(
         log_ratios(value_counts(column, posterior, table.shape[1]), 1.0)
         for column, table in zip(training.observed.codes, model.tables, strict=True)
     ]
+    rates = poisson.fit_rates(
+        training.observed.events,
+        posterior,
+        training.options.least_rates,
+        training.token_weight,
+        imagined=1.0,
+    )
+    outcomes = multinomial.fit_outcomes(training.observed.trials, posterior, 1.0)
     # labels that nobody has given begin at random, or all of them would stay the same
     unseen = posterior.sum(axis=0) == 0
     if np.any(unseen):
@@ -34,7 +43,9 @@ def labelled_start(
         model.gaussians.mean[unseen] = spare.gaussians.mean[unseen]
         for table, other in zip(tables, spare.tables, strict=True):
             table[unseen] = other[unseen]
-    return model._replace(tables=tables)
+        rates[unseen] = spare.rates[unseen]
+        outcomes[unseen] = spare.outcomes[unseen]
+    return model._replace(tables=tables, rates=rates, outcomes=outcomes)
 
 
 def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov:
@@ -62,4 +73,8 @@ def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov
     # means at tokens that occur, which are never far from all data
     at = observed.numbers[rng.choice(len(share), size=K, p=share)]
     gaussians = alike._replace(mean=np.where(np.isnan(at), alike.mean, at))
-    return HiddenMarkov(estimate(counts, 0.0, options.stop), tables, gaussians)
+    rates = poisson.random_rates(observed.events, share, K, options.least_rates, rng)
+    outcomes = multinomial.random_outcomes(
+        observed.trials, training.token_weight, K, options.smoothing, rng
+    )
+    return HiddenMarkov(estimate(counts, 0.0, options.stop), tables, gaussians, rates, outcomes)

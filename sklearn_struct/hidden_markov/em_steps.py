@@ -4,7 +4,7 @@ given the label.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,8 @@ import numpy as np
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.hidden_markov import markov_chain as chains
+from sklearn_struct.hidden_markov import multinomial, poisson
+from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, value_counts
 from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.hidden_markov.gaussians import Gaussians, log_densities
@@ -38,31 +40,59 @@ IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
 
 @dataclass(frozen=True)
 class Observed:
-    """What was emitted: codes (n,) of each categorical stream, all numeric columns (n, d), bounds
-    of sequences.
+    """What was emitted: codes (n,) of each categorical stream, all columns of measurements (n, d),
+    bounds of sequences; counts of events, and of the outcomes of trials.
     """
 
     codes: list[np.ndarray]
     numbers: np.ndarray
     offsets: np.ndarray
+    events: Counts = field(default_factory=Counts.none)
+    trials: Counts = field(default_factory=Counts.none)
 
     @property
     def lengths(self) -> np.ndarray:
         """Number of tokens of each sequence."""
         return np.diff(self.offsets)
 
+    @property
+    def measured(self) -> np.ndarray:
+        """All that is numeric (n, c), in units in which tokens that are alike are near each other.
+
+        The variance of the root of a Poisson count, and of the root of a share, is nearly the same
+        for all labels.
+        """
+        columns = [self.numbers]
+        if self.events.numbers.shape[1]:
+            columns.append(np.sqrt(self.events.numbers))
+        if self.trials.numbers.shape[1]:
+            total = self.trials.numbers.sum(axis=1, keepdims=True)
+            columns.append(np.sqrt(self.trials.numbers / np.where(total == 0, np.nan, total)))
+        return columns[0] if len(columns) == 1 else np.hstack(columns)
+
+    @property
+    def numeric(self) -> dict[str, np.ndarray]:
+        """All numbers (n, c), by how they are distributed."""
+        return {
+            "gaussian": self.numbers,
+            "poisson": self.events.numbers,
+            "multinomial": self.trials.numbers,
+        }
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
 
 class HiddenMarkov(NamedTuple):
-    """Log-parameters: the chain, a table (K, n_values) of each categorical stream, the numeric
-    columns.
+    """Log-parameters: the chain, a table (K, n_values) of each categorical stream, the columns of
+    measurements; rates (K, c) of events, and a table (K, c) of the outcomes of trials.
     """
 
     markov: Markov
     tables: list[np.ndarray]
     gaussians: Gaussians
+    rates: np.ndarray = np.empty((0, 0))
+    outcomes: np.ndarray = np.empty((0, 0))
 
     @property
     def n_labels(self) -> int:
@@ -85,7 +115,7 @@ class HiddenMarkov(NamedTuple):
 
 class Options(NamedTuple):
     """How parameters are estimated: sizes of the tables, add-lambda smoothing, least variances (d,)
-    of the numbers, the kind of their covariances.
+    of the measurements, the kind of their covariances, least rates (c,) of events.
     """
 
     order: int
@@ -95,6 +125,7 @@ class Options(NamedTuple):
     transition_smoothing: float
     floor: np.ndarray
     covariance: str = "diag"
+    least_rates: np.ndarray = np.empty(0)
 
 
 class Expectation(NamedTuple):
@@ -112,6 +143,8 @@ def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray
     log_p = log_densities(observed.numbers[rows], model.gaussians)
     for codes, table in zip(observed.codes, model.tables, strict=True):
         log_p += table.T[codes[rows]]
+    poisson.add_log_probabilities(observed.events.of_rows(rows), model.rates, log_p)
+    multinomial.add_log_probabilities(observed.trials.of_rows(rows), model.outcomes, log_p)
     return log_p
 
 
@@ -147,8 +180,10 @@ def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -
 def _relaxed(model: HiddenMarkov) -> HiddenMarkov:
     """A model in which nothing is impossible, but what was is very improbable."""
     markov = Markov(*(np.maximum(table, IMPOSSIBLE) for table in model.markov))
-    return HiddenMarkov(
-        markov, [np.maximum(table, IMPOSSIBLE) for table in model.tables], model.gaussians
+    return model._replace(
+        markov=markov,
+        tables=[np.maximum(table, IMPOSSIBLE) for table in model.tables],
+        outcomes=np.maximum(model.outcomes, IMPOSSIBLE),
     )
 
 
@@ -280,10 +315,15 @@ class Training:
                 before,
                 self.token_weight,
             ),
+            poisson.fit_rates(
+                self.observed.events, posterior, options.least_rates, self.token_weight
+            ),
+            multinomial.fit_outcomes(self.observed.trials, posterior, options.smoothing),
         )
 
     def prior(self, model: HiddenMarkov) -> float:
         """Log-density of the prior that smoothing stands for, up to a constant."""
-        of_tables = sum(log_prior(table, self.options.smoothing) for table in model.tables)
+        tables = [*model.tables, model.outcomes]
+        of_tables = sum(log_prior(table, self.options.smoothing) for table in tables)
         markov = model.markov if self.options.stop else model.markov._replace(stop=np.zeros(0))
         return of_tables + chains.prior(markov, self.options.transition_smoothing)

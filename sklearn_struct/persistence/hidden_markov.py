@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from sklearn_struct.estimators.hidden_markov.learned_counts import check_outcomes, check_rates
 from sklearn_struct.estimators.hidden_markov.learned_covariances import check_covariances
+from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.hidden_markov.gaussians import covariance_shape
 from sklearn_struct.hidden_markov.markov_chain import named_shapes, order_of
@@ -50,6 +52,10 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         table = np.asarray(hmm.covariances_, np.float64)
         # two dimensions at most
         arrays[where + name] = table.reshape(-1, table.shape[-1]) if table.ndim == 3 else table
+    for name in ("rates", "count_logprob"):
+        table = np.asarray(getattr(hmm, f"{name}_"), np.float64)
+        if table.size:
+            arrays[where + name] = table
     arrays[where + "loss_curve"] = np.array(hmm.loss_curve_, np.float64)
     vocabularies = [
         None if values is None else plain(list(values), "vocabulary") for values in hmm.vocabulary_
@@ -62,6 +68,8 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         "names": shared.put(vars(hmm).get("_names_in")),
         "n_iter": int(hmm.n_iter_),
         **put_optional(hmm, "rows_in"),
+        **put_optional(hmm, "emissions"),
+        **({"n_trials": int(hmm.n_trials_)} if "n_trials_" in vars(hmm) else {}),
         **covariances,
     }
 
@@ -76,7 +84,10 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         "n_iter": int,
     }
     _, order, vocabularies, hmm._kind, names, n_iter, *_ = fields(
-        stored, "the model", **kinds, **optional(stored, rows_in=bool, covariance_type=str)
+        stored,
+        "the model",
+        **kinds,
+        **optional(stored, rows_in=bool, covariance_type=str, emissions=list, n_trials=int),
     )
     take_optional(hmm, stored, "rows_in")
     if not checks.is_allowed(hmm, "order", order, usual=1) or hmm._kind not in (
@@ -102,18 +113,48 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         None if values is None else _emission(arrays, f"{where}emission/{s}", K, len(values))
         for s, values in enumerate(hmm.vocabulary_)
     ]
+    _read_kinds(hmm, stored)
     _read_gaussians(hmm, stored, arrays, where)
+    _read_counts(hmm, stored, arrays, where)
     hmm.loss_curve_ = arrays.take(where + "loss_curve", np.float64).tolist()
     hmm._names_in = shared.get(names, np.ndarray)
     if hmm._names_in is not None and len(hmm._names_in) != hmm.n_features_in_:
         raise ModelFileError(f"{len(hmm._names_in)} names for {hmm.n_features_in_} streams")
 
 
+def _read_kinds(hmm: Any, stored: dict[str, Any]) -> None:
+    """How each stream is distributed; files of earlier versions do not say it."""
+    if "emissions" not in stored:
+        return
+    kinds = stored["emissions"]
+    fit = [isinstance(kind, str) and kind in EMISSIONS for kind in kinds]
+    if len(kinds) != len(hmm.vocabulary_) or not all(fit):
+        raise ModelFileError(f"emissions must be a list of {len(hmm.vocabulary_)} known kinds")
+    if [kind == "categorical" for kind in kinds] != hmm._is_coded:
+        raise ModelFileError(
+            "emissions are categorical where there is a vocabulary, and only there"
+        )
+    hmm._emissions = kinds
+
+
+def _read_counts(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str) -> None:
+    if "n_trials" in stored:
+        hmm.n_trials_ = natural(stored["n_trials"], "n_trials")
+    checked = (("rates", "poisson", check_rates), ("count_logprob", "multinomial", check_outcomes))
+    for name, kind, check in checked:
+        shape = (len(hmm.classes_), hmm._kinds.count(kind))
+        table = arrays.take(where + name, np.float64, 2) if shape[1] else np.empty(shape)
+        try:
+            setattr(hmm, f"{name}_", check(table, shape))
+        except ValueError as error:
+            raise ModelFileError(str(error)) from error
+
+
 def _read_gaussians(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str) -> None:
     kind = stored.get("covariance_type", "diag")
     if not checks.is_allowed(hmm, "covariance_type", kind, usual="diag"):
         raise ModelFileError(f"no hidden Markov model has covariances of the type {kind!r}")
-    shape = (len(hmm.classes_), hmm.vocabulary_.count(None))
+    shape = (len(hmm.classes_), hmm._kinds.count("gaussian"))
     take_optional(hmm, stored, "covariance_type")
     name = "variances" if kind == "diag" else "covariances"
     wanted = covariance_shape(kind, *shape)

@@ -214,6 +214,8 @@ def simple() -> list[tuple[object, object]]:
         ),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (HMM(covariance_type="full").fit(NUMBERS, TAGS), NUMBERS),
+        (HMM(emissions="poisson").fit(NUMBERS, TAGS), NUMBERS),
+        (HMM(emissions="multinomial").fit(NUMBERS, TAGS), NUMBERS),
         (
             ConstraintDrivenHMM({"the": "DET"}, min_length=2, max_iter=1).fit(
                 WORDS, [None, *TAGS[1:]]

@@ -19,6 +19,7 @@ from sklearn_struct.encoding.parameter_checks import (
 )
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.hidden_markov.base_streams import BaseStreams
+from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
     Observed,
@@ -221,7 +222,14 @@ class BaseHiddenChain(BaseStreams):
             for table in self.emission_logprob_
             if table is not None
         ]
-        return self._rows(codes, numbers)
+        numeric = {
+            "gaussian": numbers,
+            "poisson": poisson.draw_counts(self._rates(), labels, rng),
+            "multinomial": multinomial.draw_outcomes(
+                self._outcomes(), labels, vars(self).get("n_trials_", 0), rng
+            ),
+        }
+        return self._rows(codes, numeric)
 
     def replace_oov(self, X: Any, *, first: bool = False) -> np.ndarray:
         """X as the model sees it: what is out of vocabulary is ``"<OOV>"``.

@@ -24,11 +24,13 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
     check_numbers_are_there,
     kinds_of,
     learn_streams,
+    mean_trials,
 )
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.gaussians import of_kind
+from sklearn_struct.hidden_markov.poisson import least_rates
 
 __all__ = ["BaseLearnedChain"]
 
@@ -72,13 +74,17 @@ class BaseLearnedChain(BaseHiddenChain):
         of_tokens = check_total(np.repeat(weight, np.diff(columns.offsets)))
         self._kind = columns.kind
         if init is None:
-            kinds = kinds_of(columns, self.emissions)
-            self.vocabulary_, observed = learn_streams(columns, of_tokens > 0, kinds, self.oov)
+            self._emissions = kinds_of(columns, self.emissions)
+            self.vocabulary_, observed = learn_streams(
+                columns, of_tokens > 0, self._emissions, self.oov
+            )
         else:
+            self._emissions = init._kinds
             self.vocabulary_ = init.vocabulary_
             self.emission_logprob_ = init.emission_logprob_
             observed = self._observe(columns)
-        check_numbers_are_there(observed, of_tokens > 0, self.vocabulary_)
+        check_numbers_are_there(observed, of_tokens > 0, self._emissions)
+        self.n_trials_ = mean_trials(observed, of_tokens > 0)
         with Pool(self.n_jobs) as pool:
             training = Training(
                 observed,
@@ -133,9 +139,8 @@ class BaseLearnedChain(BaseHiddenChain):
         n_values = [len(values) + (self.oov is not None) for values in tables]
         if init is not None:
             n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
-        floor = least_variances(
-            observed.numbers, np.repeat(weight, observed.lengths), self.min_variance
-        )
+        of_tokens = np.repeat(weight, observed.lengths)
+        floor = least_variances(observed.numbers, of_tokens, self.min_variance)
         if not np.all(np.isfinite(floor)):
             raise NonFiniteError("the variance of a column of X is not finite; scale X")
         return Options(
@@ -146,4 +151,5 @@ class BaseLearnedChain(BaseHiddenChain):
             self.transition_smoothing,
             floor,
             self.covariance_type,
+            least_rates(observed.events, of_tokens, self.min_variance),
         )

@@ -15,6 +15,7 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     ThreadParameters,
 )
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearnedChain
+from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
 from sklearn_struct.hidden_markov.gaussians import KINDS
 
 __all__ = ["HMM"]
@@ -51,11 +52,16 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
     stop : bool, default=True
         Whether the end of a sequence has a probability. If so, p(x, y) sums to 1 over the sequences
         of all lengths above 0. If not, it sums to 1 over the sequences of each length.
-    emissions : {"auto", "categorical", "gaussian"} or list of these, default="auto"
-        How each stream is distributed. "auto": "gaussian" for a stream of numbers, else
-        "categorical". Whole numbers in lists are symbols, so they are "categorical".
+    emissions : {"auto", "categorical", "gaussian", "poisson", "multinomial"} or list of these, \
+default="auto"
+        How each stream is distributed. A list has an entry for each stream. "auto": "gaussian" for
+        a stream of numbers, else "categorical". Whole numbers in lists are symbols, so they are
+        "categorical". "poisson": a stream of counts with a Poisson distribution. "multinomial": all
+        streams of this kind together are one vector of counts with a multinomial distribution; its
+        number of trials is the sum of these counts in the token.
     smoothing : float, default=1.0
-        Added to the count of each value with each label. 0 is maximum likelihood.
+        Added to the count of each value with each label, and of each multinomial stream. 0 is
+        maximum likelihood.
     transition_smoothing : float, default=0.0
         Added to the counts of starts, transitions and stops.
     oov : {"first", "smoothing"} or None, default="first"
@@ -70,14 +76,15 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
     min_variance : float, default=1e-4
         Smallest variance of a number with one label, as a share of its variance in all of X. A
         covariance matrix has at least these variances in each direction. With "spherical" the
-        largest of these bounds holds.
+        largest of these bounds holds. The rate of a Poisson stream is at least this share of the
+        mean of the stream.
     n_states : int, list of labels or None, default=None
         The labels, where y does not show all of them: a list of labels, or a number n for the
         labels 0, 1, ..., n - 1.
     init : {"auto", "kmeans", "random"}, default="auto"
-        Where EM starts if no label is known and `fit` gets no `init`: at clusters of the numeric
-        columns, or at random probabilities. "auto" is "kmeans" if there are numeric columns, else
-        "random". If some labels are known, EM starts from them.
+        Where EM starts if no label is known and `fit` gets no `init`: at clusters of the streams
+        of numbers and counts, or at random probabilities. "auto" is "kmeans" if there are such
+        streams, else "random". If some labels are known, EM starts from them.
     max_iter : int, default=200
         Largest number of iterations of EM.
     tol : float, default=1e-6
@@ -103,10 +110,11 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
     single_stop_logprob_ : ndarray of shape (n_labels,)
         In order 2: log-probability that the sequence ends after its first label.
     vocabulary_ : list
-        For each stream a dict {value: column}, or None for one of numbers.
+        For each stream a dict {value: column}, or None for one of numbers or counts.
     emission_logprob_ : list
-        For each stream a table (n_labels, n_values), or None for one of numbers. Columns are those
-        of `vocabulary_`; with `oov` there is one more at the end, for what is out of vocabulary.
+        For each stream a table (n_labels, n_values), or None for one of numbers or counts. Columns
+        are those of `vocabulary_`; with `oov` there is one more at the end, for what is out of
+        vocabulary.
     means_ : ndarray of shape (n_labels, n_numeric_streams)
         Means of the streams of numbers.
     covariances_ : ndarray
@@ -117,6 +125,13 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
     variances_ : ndarray of shape (n_labels, n_numeric_streams)
         Variance of each stream of numbers. For "diag" the same array as `covariances_`, else
         computed from it.
+    rates_ : ndarray of shape (n_labels, n_poisson_streams)
+        Means of the Poisson streams.
+    count_logprob_ : ndarray of shape (n_labels, n_multinomial_streams)
+        Log-probabilities of the multinomial streams; in each row the probabilities sum to 1.
+    n_trials_ : int
+        Mean number of trials of a token in training, rounded; 0 without multinomial streams.
+        `sample` draws tokens with this number of trials.
     n_iter_ : int
         Iterations of EM; 1 where all labels are known.
     loss_curve_ : list of float
@@ -182,7 +197,7 @@ class HMM(IterationParameters, RandomParameters, ThreadParameters, BaseLearnedCh
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "order": [Interval(Integral, 1, 2, closed="both")],
         "stop": ["boolean"],
-        "emissions": [StrOptions({"auto", "categorical", "gaussian"}), list, tuple],
+        "emissions": [StrOptions({"auto", *EMISSIONS}), list, tuple],
         "smoothing": [Interval(Real, 0, None, closed="left")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
         "oov": [StrOptions({"first", "smoothing"}), None],

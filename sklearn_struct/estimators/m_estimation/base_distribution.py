@@ -68,6 +68,12 @@ class HiddenBase:
     def __init__(self, model: BaseHiddenChain, order: int) -> None:
         self.model = model
         self.order = at_least(order, model.transition_logprob_)
+        counted = {"poisson", "multinomial"} & set(model._kinds)
+        if counted:
+            raise ValueError(
+                f"the base has streams with emissions={min(counted)!r}; a base may have symbols "
+                "and measurements, not counts: use emissions='categorical' or 'gaussian'"
+            )
         self.columns = [c for c, known in enumerate(model.vocabulary_) if known is not None]
 
     def observe(self, X: Any) -> tuple[Observed, bool]:
