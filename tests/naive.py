@@ -389,26 +389,40 @@ class Hidden:
         if trials:
             p = np.exp(self.hmm.count_logprob_[k])
             total += multinomial.logpmf(trials, sum(trials), p / p.sum())
+        if not numbers:
+            return total
+        if self.hmm.means_.ndim == 2:
+            return total + self.normal(numbers, self.hmm.means_[k], self.covariance(k))
+        parts = [
+            weight + self.normal(numbers, self.hmm.means_[k, m], self.covariance(k, m))
+            for m, weight in enumerate(self.hmm.mixture_logprob_[k])
+        ]
+        return total + np.logaddexp.reduce(parts)
+
+    @staticmethod
+    def normal(numbers, mean, covariance):
+        """The log-density of those numbers that are there."""
         there = [c for c, value in enumerate(numbers) if not math.isnan(value)]
-        away = np.array([numbers[c] - self.hmm.means_[k, c] for c in there])
-        covariance = self.covariance(k)[np.ix_(there, there)]
-        total -= 0.5 * away @ np.linalg.inv(covariance) @ away
-        return total - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+        away = np.array([numbers[c] - mean[c] for c in there])
+        covariance = covariance[np.ix_(there, there)]
+        log_p = -0.5 * away @ np.linalg.inv(covariance) @ away
+        return log_p - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
 
     def kinds(self):
         """How each stream is distributed."""
         given = getattr(self.hmm, "emissions", "auto")
         return [given] * len(self.hmm.vocabulary_) if isinstance(given, str) else given
 
-    def covariance(self, k):
-        """The covariance matrix of a state, read off its public attributes."""
+    def covariance(self, k, m=None):
+        """The covariance matrix of a state, or of a component, read off its public attributes."""
         kind = getattr(self.hmm, "covariance_type", "diag")
         covariances = self.hmm.covariances_
         if kind == "tied":
-            return covariances
+            return covariances if m is None else covariances[k]
+        place = k if m is None else (k, m)
         if kind == "full":
-            return covariances[k]
-        return covariances[k] * np.eye(self.hmm.means_.shape[1])
+            return covariances[place]
+        return covariances[place] * np.eye(self.hmm.means_.shape[-1])
 
     def step(self, y, t):
         """Log-probability of label t given those before it; t = len(y) is the end."""

@@ -4,8 +4,9 @@ given the label.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +16,8 @@ from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, value_counts
-from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
-from sklearn_struct.hidden_markov.gaussians import Gaussians, log_densities
 from sklearn_struct.hidden_markov.markov_chain import Markov
-from sklearn_struct.hidden_markov.missing_numbers import is_incomplete
+from sklearn_struct.hidden_markov.number_steps import NumberSteps, number_steps
 from sklearn_struct.inference.chains.chain import Chain
 
 __all__ = [
@@ -86,11 +85,13 @@ class Observed:
 class HiddenMarkov(NamedTuple):
     """Log-parameters: the chain, a table (K, n_values) of each categorical stream, the columns of
     measurements; rates (K, c) of events, and a table (K, c) of the outcomes of trials.
+
+    ``gaussians`` are Gaussians, or what has the same methods, as `NumberSteps` learn it.
     """
 
     markov: Markov
     tables: list[np.ndarray]
-    gaussians: Gaussians
+    gaussians: Any
     rates: np.ndarray = np.empty((0, 0))
     outcomes: np.ndarray = np.empty((0, 0))
 
@@ -113,9 +114,17 @@ class HiddenMarkov(NamedTuple):
         return inference.blocks(inference.structure(offsets), self.n_labels, n_blocks=n_blocks)
 
 
+def one_cluster(
+    numbers: np.ndarray, weight: np.ndarray, n: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """All rows in the same one."""
+    return np.zeros(len(numbers), dtype=np.int64)
+
+
 class Options(NamedTuple):
     """How parameters are estimated: sizes of the tables, add-lambda smoothing, least variances (d,)
-    of the measurements, the kind of their covariances, least rates (c,) of events.
+    of the measurements, the kind of their covariances, least rates (c,) of events, how many normal
+    distributions a label has, and what finds clusters where there are several.
     """
 
     order: int
@@ -126,6 +135,13 @@ class Options(NamedTuple):
     floor: np.ndarray
     covariance: str = "diag"
     least_rates: np.ndarray = np.empty(0)
+    n_mixtures: int = 1
+    clusters: Callable[..., np.ndarray] = one_cluster
+
+    @property
+    def numbers(self) -> NumberSteps:
+        """How the distributions of measurements are learned."""
+        return number_steps(self.floor, self.covariance, self.n_mixtures, self.clusters)
 
 
 class Expectation(NamedTuple):
@@ -135,12 +151,12 @@ class Expectation(NamedTuple):
 
     markov: Markov
     posterior: np.ndarray
-    gaussians: Gaussians | None = None
+    gaussians: Any = None
 
 
 def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray:
     """Log-probability (n, K) of what some tokens emit, given each label."""
-    log_p = log_densities(observed.numbers[rows], model.gaussians)
+    log_p: np.ndarray = model.gaussians.log_densities(observed.numbers, observed.offsets, rows)
     for codes, table in zip(observed.codes, model.tables, strict=True):
         log_p += table.T[codes[rows]]
     poisson.add_log_probabilities(observed.events.of_rows(rows), model.rates, log_p)
@@ -237,7 +253,7 @@ class Training:
     @property
     def is_counted(self) -> bool:
         """Whether counts are all that is needed, since nothing is hidden that must be expected."""
-        if self.options.covariance in ("full", "tied") and is_incomplete(self.observed.numbers):
+        if self.options.numbers.is_hidden(self.observed.numbers):
             return False
         # labels of sequences that do not count need not be known
         return bool(np.all(self.codes[self.token_weight > 0] >= 0))
@@ -307,13 +323,8 @@ class Training:
         return HiddenMarkov(
             chains.estimate(counts, options.transition_smoothing, options.stop),
             tables,
-            fit_gaussians(
-                self.observed.numbers,
-                posterior,
-                options.floor,
-                options.covariance,
-                before,
-                self.token_weight,
+            options.numbers.fit(
+                self.observed.numbers, self.observed.offsets, posterior, before, self.token_weight
             ),
             poisson.fit_rates(
                 self.observed.events, posterior, options.least_rates, self.token_weight

@@ -8,12 +8,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from sklearn_struct.estimators.hidden_markov.learned_counts import check_outcomes, check_rates
-from sklearn_struct.estimators.hidden_markov.learned_covariances import check_covariances
-from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
+from sklearn_struct.estimators.hidden_markov.learned_counts import (
+    check_outcomes,
+    check_rates,
+    n_streams,
+    set_kinds,
+)
+from sklearn_struct.estimators.hidden_markov.learned_covariances import (
+    check_covariances,
+    check_weights,
+)
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.hidden_markov.gaussians import covariance_shape
 from sklearn_struct.hidden_markov.markov_chain import named_shapes, order_of
+from sklearn_struct.hidden_markov.mixtures import mixture_shape
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.plain_values import (
@@ -47,11 +55,14 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         if table is not None:
             arrays[f"{where}emission/{s}"] = np.asarray(table, np.float64)
     if hmm.means_.size:
-        arrays[where + "means"] = hmm.means_
+        means = np.asarray(hmm.means_, np.float64)
+        if means.ndim == 3:
+            arrays[where + "mixture_logprob"] = np.asarray(hmm.mixture_logprob_, np.float64)
+        arrays[where + "means"] = means.reshape(-1, means.shape[-1])
         name = "variances" if covariances["covariance_type"] == "diag" else "covariances"
         table = np.asarray(hmm.covariances_, np.float64)
         # two dimensions at most
-        arrays[where + name] = table.reshape(-1, table.shape[-1]) if table.ndim == 3 else table
+        arrays[where + name] = table.reshape(-1, table.shape[-1]) if table.ndim > 2 else table
     for name in ("rates", "count_logprob"):
         table = np.asarray(getattr(hmm, f"{name}_"), np.float64)
         if table.size:
@@ -126,15 +137,12 @@ def _read_kinds(hmm: Any, stored: dict[str, Any]) -> None:
     """How each stream is distributed; files of earlier versions do not say it."""
     if "emissions" not in stored:
         return
-    kinds = stored["emissions"]
-    fit = [isinstance(kind, str) and kind in EMISSIONS for kind in kinds]
-    if len(kinds) != len(hmm.vocabulary_) or not all(fit):
+    if not all(isinstance(kind, str) for kind in stored["emissions"]):
         raise ModelFileError(f"emissions must be a list of {len(hmm.vocabulary_)} known kinds")
-    if [kind == "categorical" for kind in kinds] != hmm._is_coded:
-        raise ModelFileError(
-            "emissions are categorical where there is a vocabulary, and only there"
-        )
-    hmm._emissions = kinds
+    try:
+        set_kinds(hmm, stored["emissions"])
+    except ValueError as error:
+        raise ModelFileError(str(error)) from error
 
 
 def _read_counts(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str) -> None:
@@ -142,7 +150,7 @@ def _read_counts(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str) -
         hmm.n_trials_ = natural(stored["n_trials"], "n_trials")
     checked = (("rates", "poisson", check_rates), ("count_logprob", "multinomial", check_outcomes))
     for name, kind, check in checked:
-        shape = (len(hmm.classes_), hmm._kinds.count(kind))
+        shape = (len(hmm.classes_), n_streams(hmm, kind))
         table = arrays.take(where + name, np.float64, 2) if shape[1] else np.empty(shape)
         try:
             setattr(hmm, f"{name}_", check(table, shape))
@@ -154,20 +162,29 @@ def _read_gaussians(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str
     kind = stored.get("covariance_type", "diag")
     if not checks.is_allowed(hmm, "covariance_type", kind, usual="diag"):
         raise ModelFileError(f"no hidden Markov model has covariances of the type {kind!r}")
-    shape = (len(hmm.classes_), hmm._kinds.count("gaussian"))
+    K = len(hmm.classes_)
+    d = n_streams(hmm, "gaussian")
     take_optional(hmm, stored, "covariance_type")
     name = "variances" if kind == "diag" else "covariances"
-    wanted = covariance_shape(kind, *shape)
+    hmm.mixture_logprob_ = np.zeros((K, 1))
+    shape: tuple[int, ...] = (K, d)
+    wanted = covariance_shape(kind, K, d)
+    if d and where + "mixture_logprob" in arrays:
+        hmm.mixture_logprob_ = arrays.take(where + "mixture_logprob", np.float64, 2)
+        M = hmm.mixture_logprob_.shape[1]
+        shape = (K, M, d)
+        wanted = mixture_shape(kind, K, M, d)
     hmm.means_ = np.empty(shape)
     hmm.covariances_ = np.ones(wanted)
-    if shape[1]:
-        hmm.means_ = _numbers(arrays, where + "means", shape)
-        in_file = (math.prod(wanted[:-1]), shape[1]) if kind == "full" else wanted
+    if d:
+        hmm.means_ = _numbers(arrays, where + "means", (math.prod(shape[:-1]), d)).reshape(shape)
+        in_file = (math.prod(wanted[:-1]), wanted[-1]) if len(wanted) > 2 else wanted
         hmm.covariances_ = _numbers(arrays, where + name, in_file).reshape(wanted)
     if kind == "diag" and np.any(hmm.covariances_ <= 0):
         raise ModelFileError("variances must be positive")
     try:
         check_covariances(hmm.covariances_, kind, shape)
+        check_weights(hmm.mixture_logprob_, (K, hmm.mixture_logprob_.shape[1]))
     except ValueError as error:
         raise ModelFileError(str(error)) from error
 

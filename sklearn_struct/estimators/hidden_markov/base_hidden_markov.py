@@ -27,7 +27,6 @@ from sklearn_struct.hidden_markov.em_steps import (
     possible_potentials,
     potentials,
 )
-from sklearn_struct.hidden_markov.gaussians import draw_numbers
 from sklearn_struct.hidden_markov.markov_chain import choose, draw, terminates
 
 __all__ = ["BaseHiddenChain"]
@@ -210,13 +209,13 @@ class BaseHiddenChain(BaseStreams):
         codes, offsets = draw(model.markov, n_samples, rng, length)
         y = label_codes.decode(codes, self.classes_, offsets)
         return object_array(
-            [self._written(rows) for rows in cut(self._emit(codes, rng), offsets)]
+            [self._written(rows) for rows in cut(self._emit(codes, offsets, rng), offsets)]
         ), y
 
-    def _emit(self, labels: np.ndarray, rng: np.random.RandomState) -> Any:
+    def _emit(self, labels: np.ndarray, offsets: np.ndarray, rng: np.random.RandomState) -> Any:
         """What states emit, as rows."""
         # drawn before values, in this order for any model: a seed means the same sample
-        numbers = draw_numbers(self._gaussians(), labels, rng)
+        numbers = self._gaussians().draw(labels, offsets, rng)
         codes = [
             choose(np.exp(table), labels, rng)
             for table in self.emission_logprob_

@@ -19,6 +19,7 @@ from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_total, is_per_token
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
+from sklearn_struct.estimators.hidden_markov.clusters import clusters
 from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
 from sklearn_struct.estimators.hidden_markov.stream_learning import (
     check_numbers_are_there,
@@ -29,7 +30,7 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
-from sklearn_struct.hidden_markov.gaussians import of_kind
+from sklearn_struct.hidden_markov.number_steps import NumberSteps
 from sklearn_struct.hidden_markov.poisson import least_rates
 
 __all__ = ["BaseLearnedChain"]
@@ -45,6 +46,7 @@ class BaseLearnedChain(BaseHiddenChain):
     transition_smoothing: float
     oov: str | None
     covariance_type: str
+    n_mixtures: int
     min_variance: float
     n_states: Any
     init: str
@@ -73,18 +75,7 @@ class BaseLearnedChain(BaseHiddenChain):
         weight = self._weight_of_sequences(sample_weight, len(columns.offsets) - 1)
         of_tokens = check_total(np.repeat(weight, np.diff(columns.offsets)))
         self._kind = columns.kind
-        if init is None:
-            self._emissions = kinds_of(columns, self.emissions)
-            self.vocabulary_, observed = learn_streams(
-                columns, of_tokens > 0, self._emissions, self.oov
-            )
-        else:
-            self._emissions = init._kinds
-            self.vocabulary_ = init.vocabulary_
-            self.emission_logprob_ = init.emission_logprob_
-            observed = self._observe(columns)
-        check_numbers_are_there(observed, of_tokens > 0, self._emissions)
-        self.n_trials_ = mean_trials(observed, of_tokens > 0)
+        observed = self._learn_observed(columns, of_tokens > 0, init)
         with Pool(self.n_jobs) as pool:
             training = Training(
                 observed,
@@ -99,17 +90,40 @@ class BaseLearnedChain(BaseHiddenChain):
             iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
             learned = learn(
                 training,
-                lambda: start(self.init, training, rng) if init is None else self._taken_over(init),
+                lambda: self._first(init, training, rng),
                 iterations,
                 max_iter=self.max_iter,
                 tol=self.tol,
             )
         self.__dict__.update(learned)
 
-    def _taken_over(self, init: Any) -> HiddenMarkov:
+    def _learn_observed(self, columns: streams.Columns, used: np.ndarray, init: Any) -> Observed:
+        """What all tokens emit, and what the tokens used say about that."""
+        if init is None:
+            self._emissions = kinds_of(columns, self.emissions)
+            self.vocabulary_, observed = learn_streams(columns, used, self._emissions, self.oov)
+        else:
+            self._emissions = init._kinds
+            self.vocabulary_ = init.vocabulary_
+            self.emission_logprob_ = init.emission_logprob_
+            observed = self._observe(columns)
+        check_numbers_are_there(observed, used, self._emissions)
+        self.n_trials_ = mean_trials(observed, used)
+        return observed
+
+    def _first(self, init: Any, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
+        """Where EM starts."""
+        if init is None:
+            return start(self.init, training, rng)
+        return self._taken_over(init, training.options.numbers)
+
+    def _taken_over(self, init: Any, numbers: NumberSteps) -> HiddenMarkov:
         """The model of another estimator, with covariances of this one's type."""
         model: HiddenMarkov = init._model()
-        return model._replace(gaussians=of_kind(model.gaussians, self.covariance_type))
+        there = model.gaussians.named["mixture_logprob"].shape[1]
+        if there != self.n_mixtures:
+            raise ValueError(f"init has n_mixtures={there}, not {self.n_mixtures}")
+        return model._replace(gaussians=numbers.taken_over(model.gaussians))
 
     def _weight_of_sequences(self, sample_weight: Any, n: int) -> np.ndarray:
         if is_per_token(sample_weight):
@@ -141,6 +155,10 @@ class BaseLearnedChain(BaseHiddenChain):
             n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
         of_tokens = np.repeat(weight, observed.lengths)
         floor = least_variances(observed.numbers, of_tokens, self.min_variance)
+        if self.n_mixtures > 1 and not len(floor):
+            raise ValueError(
+                f"n_mixtures={self.n_mixtures} needs a stream of measurements, and X has none"
+            )
         if not np.all(np.isfinite(floor)):
             raise NonFiniteError("the variance of a column of X is not finite; scale X")
         return Options(
@@ -152,4 +170,6 @@ class BaseLearnedChain(BaseHiddenChain):
             floor,
             self.covariance_type,
             least_rates(observed.events, of_tokens, self.min_variance),
+            self.n_mixtures,
+            clusters,
         )

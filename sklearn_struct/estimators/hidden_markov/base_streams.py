@@ -49,8 +49,7 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
         gaussians = model.gaussians
         left = iter(model.tables)
         attributes: dict[str, Any] = {
-            "means_": gaussians.mean,
-            "covariances_": gaussians.covariance,
+            **{f"{name}_": table for name, table in gaussians.named.items()},
             "_covariance_type": gaussians.kind,
             "rates_": model.rates,
             "count_logprob_": model.outcomes,

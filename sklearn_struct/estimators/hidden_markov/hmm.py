@@ -73,6 +73,11 @@ default="auto"
         Covariances of the streams of numbers. "diag": each label has a variance of each stream.
         "full": each label has a covariance matrix. "tied": all labels share a covariance matrix.
         "spherical": each label has one variance, that of all streams.
+    n_mixtures : int, default=1
+        Number of normal distributions of each label. If it is above 1, each label has a mixture of
+        these over all streams of numbers. Nobody knows which of them a token comes from, so `fit`
+        runs EM even if all labels are known. "tied" then means that the normal distributions of a
+        label share a covariance matrix.
     min_variance : float, default=1e-4
         Smallest variance of a number with one label, as a share of its variance in all of X. A
         covariance matrix has at least these variances in each direction. With "spherical" the
@@ -116,15 +121,19 @@ default="auto"
         are those of `vocabulary_`; with `oov` there is one more at the end, for what is out of
         vocabulary.
     means_ : ndarray of shape (n_labels, n_numeric_streams)
-        Means of the streams of numbers.
+        Means of the streams of numbers. With `n_mixtures` above 1 the shape is (n_labels,
+        n_mixtures, n_numeric_streams).
     covariances_ : ndarray
         Variances or covariance matrices of the streams of numbers. The shape depends on
         `covariance_type`: (n_labels, n_numeric_streams) for "diag"; (n_labels, n_numeric_streams,
         n_numeric_streams) for "full"; (n_numeric_streams, n_numeric_streams) for "tied";
-        (n_labels,) for "spherical".
+        (n_labels,) for "spherical". With `n_mixtures` above 1, n_mixtures comes after n_labels,
+        and the shape for "tied" is (n_labels, n_numeric_streams, n_numeric_streams).
     variances_ : ndarray of shape (n_labels, n_numeric_streams)
         Variance of each stream of numbers. For "diag" the same array as `covariances_`, else
-        computed from it.
+        computed from it. With `n_mixtures` above 1 it has the shape of `means_`.
+    mixture_logprob_ : ndarray of shape (n_labels, n_mixtures)
+        Log-probability of each normal distribution of a label.
     rates_ : ndarray of shape (n_labels, n_poisson_streams)
         Means of the Poisson streams.
     count_logprob_ : ndarray of shape (n_labels, n_multinomial_streams)
@@ -189,6 +198,7 @@ default="auto"
     transition_smoothing: float = 0.0
     oov: str | None = "first"
     covariance_type: str = "diag"
+    n_mixtures: int = 1
     min_variance: float = 1e-4
     n_states: Any = None
     init: str = "auto"
@@ -202,6 +212,7 @@ default="auto"
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
         "oov": [StrOptions({"first", "smoothing"}), None],
         "covariance_type": [StrOptions(set(KINDS))],
+        "n_mixtures": [Interval(Integral, 1, None, closed="left")],
         "min_variance": [Interval(Real, 0, None, closed="neither")],
         "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "init": [StrOptions({"auto", "kmeans", "random"})],

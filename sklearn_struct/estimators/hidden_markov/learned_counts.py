@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct._whole_fits import Published
+from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
 
-__all__ = ["BaseCounts", "check_outcomes", "check_rates"]
+__all__ = ["BaseCounts", "check_outcomes", "check_rates", "n_streams", "set_kinds"]
 
 
 class BaseCounts(Published):
@@ -73,3 +74,24 @@ def check_outcomes(of_labels: Any, shape: tuple[int, int]) -> np.ndarray:
     if not np.all(table < 1e-6):
         raise ValueError("count_logprob_ must be logarithms of probabilities, at most 0")
     return table
+
+
+def n_streams(model: BaseCounts, kind: str) -> int:
+    """How many streams of a model are distributed so."""
+    return model._kinds.count(kind)
+
+
+def set_kinds(model: BaseCounts, kinds: list[str]) -> None:
+    """Say how each stream of a model is distributed, after its vocabularies are known.
+
+    Raises
+    ------
+    ValueError
+        If this does not fit them.
+    """
+    coded = [kind == "categorical" for kind in kinds]
+    if len(coded) != len(model.vocabulary_) or not set(kinds) <= {*EMISSIONS}:
+        raise ValueError(f"emissions must be a list of {len(model.vocabulary_)} known kinds")
+    if coded != model._is_coded:
+        raise ValueError("emissions are categorical where there is a vocabulary, and only there")
+    model._emissions = kinds

@@ -142,7 +142,7 @@ class HiddenBase:
             )
         if templates is None:
             return StateChain(start, transition, stop, label, before, []), Emitted(
-                [], self.model.means_.T
+                [], self.model._gaussians().mean.T
             )
         emission = [self._emission(c, known)[label] for c, known in enumerate(values(templates))]
         plain = StateChain(start, transition, stop, label, before, emission)
