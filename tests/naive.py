@@ -366,11 +366,12 @@ class Hidden:
         self.hmm = hmm
         self.K = len(hmm.classes_)
         self.y = labellings(len(rows), self.K)
-        self.emission = [[self.emit(row, k) for k in range(self.K)] for row in rows]
+        self.emission = [[self.emit(rows, t, k) for k in range(self.K)] for t in range(len(rows))]
         self.log_p = np.array([self.joint(y) for y in self.y])
 
-    def emit(self, row, k):
-        """Log-probability of one token."""
+    def emit(self, rows, t, k):
+        """Log-probability of token t."""
+        row = rows[t]
         total = 0.0
         numbers = []
         events = []
@@ -389,8 +390,17 @@ class Hidden:
         if trials:
             p = np.exp(self.hmm.count_logprob_[k])
             total += multinomial.logpmf(trials, sum(trials), p / p.sum())
-        if not numbers:
+        lags = self.hmm.autoregression_[k]
+        if not numbers or t < len(lags):
             return total
+        for lag, matrix in enumerate(lags, 1):
+            earlier = zip(rows[t - lag], self.hmm.vocabulary_, self.kinds(), strict=True)
+            before = [
+                value
+                for value, values, kind in earlier
+                if values is None and kind in ("gaussian", "auto")
+            ]
+            numbers = np.array(numbers) - matrix @ np.array(before)
         if self.hmm.means_.ndim == 2:
             return total + self.normal(numbers, self.hmm.means_[k], self.covariance(k))
         parts = [

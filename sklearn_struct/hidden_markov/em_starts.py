@@ -70,7 +70,7 @@ def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov
         # apart
         tables.append(log_ratios(frequency * rng.exponential(size=(K, n))))
     share = training.token_weight / training.token_weight.sum()
-    gaussians = options.numbers.random(observed.numbers, share, K, rng)
+    gaussians = options.numbers.random(observed.numbers, observed.offsets, share, K, rng)
     rates = poisson.random_rates(observed.events, share, K, options.least_rates, rng)
     outcomes = multinomial.random_outcomes(
         observed.trials, training.token_weight, K, options.smoothing, rng

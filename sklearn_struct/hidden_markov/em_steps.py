@@ -124,7 +124,7 @@ def one_cluster(
 class Options(NamedTuple):
     """How parameters are estimated: sizes of the tables, add-lambda smoothing, least variances (d,)
     of the measurements, the kind of their covariances, least rates (c,) of events, how many normal
-    distributions a label has, and what finds clusters where there are several.
+    distributions a label has, how many tokens before the means depend on, and what finds clusters.
     """
 
     order: int
@@ -136,12 +136,13 @@ class Options(NamedTuple):
     covariance: str = "diag"
     least_rates: np.ndarray = np.empty(0)
     n_mixtures: int = 1
+    lags: int = 0
     clusters: Callable[..., np.ndarray] = one_cluster
 
     @property
     def numbers(self) -> NumberSteps:
         """How the distributions of measurements are learned."""
-        return number_steps(self.floor, self.covariance, self.n_mixtures, self.clusters)
+        return number_steps(self.floor, self.covariance, self.n_mixtures, self.lags, self.clusters)
 
 
 class Expectation(NamedTuple):

@@ -22,6 +22,7 @@ __all__ = [
     "log_densities",
     "mixed_gaussians",
     "n_parameters",
+    "no_lags",
     "of_kind",
     "patterns",
 ]
@@ -33,6 +34,11 @@ KINDS = ("diag", "full", "tied", "spherical")
 def covariance_shape(kind: str, K: int, d: int) -> tuple[int, ...]:
     """The shape of the covariances of K states and d columns."""
     return {"diag": (K, d), "full": (K, d, d), "tied": (d, d), "spherical": (K,)}[kind]
+
+
+def no_lags(K: int, d: int) -> np.ndarray:
+    """The coefficients of tokens before where there are none."""
+    return np.empty((K, 0, d, d))
 
 
 class Gaussians(NamedTuple):
@@ -73,6 +79,7 @@ class Gaussians(NamedTuple):
             "means": self.mean,
             "covariances": self.covariance,
             "mixture_logprob": np.zeros((len(self.mean), 1)),
+            "autoregression": no_lags(*self.mean.shape),
         }
 
     @property

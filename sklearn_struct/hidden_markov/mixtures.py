@@ -13,6 +13,7 @@ from sklearn_struct.hidden_markov.gaussians import (
     Gaussians,
     draw_numbers,
     log_densities,
+    no_lags,
     of_kind,
 )
 from sklearn_struct.hidden_markov.gaussians import n_parameters as of_components
@@ -68,6 +69,7 @@ class Mixtures(NamedTuple):
             "means": self.components.mean.reshape(K, M, d),
             "covariances": covariance.reshape(mixture_shape(self.kind, K, M, d)),
             "mixture_logprob": self.log_weight,
+            "autoregression": no_lags(K, d),
         }
 
     @property
@@ -190,7 +192,12 @@ class MixtureSteps(NamedTuple):
         return self._of_shares(x, shares, None, posterior.sum(axis=1))
 
     def random(
-        self, x: np.ndarray, share: np.ndarray, K: int, rng: np.random.RandomState
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        share: np.ndarray,
+        K: int,
+        rng: np.random.RandomState,
     ) -> Mixtures:
         """Means at random rows, drawn in proportion to `share`; the covariances of all rows."""
         alike = random_gaussians(x, share, K * self.M, self.floor, self.kind, rng)

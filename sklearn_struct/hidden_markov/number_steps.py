@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from sklearn_struct.hidden_markov.autoregression import AutoregressiveSteps
 from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.hidden_markov.gaussians import Gaussians, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import is_incomplete
@@ -39,7 +40,14 @@ class NumberSteps(Protocol):
     ) -> Any:
         """What stands for `before` in the first step, where states are known."""
 
-    def random(self, x: np.ndarray, share: np.ndarray, K: int, rng: np.random.RandomState) -> Any:
+    def random(
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        share: np.ndarray,
+        K: int,
+        rng: np.random.RandomState,
+    ) -> Any:
         """Distributions of K states at rows that are drawn in proportion to `share`."""
 
     def taken_over(self, before: Any) -> Any:
@@ -73,7 +81,12 @@ class GaussianSteps(NamedTuple):
         """Moments need nothing to begin with."""
 
     def random(
-        self, x: np.ndarray, share: np.ndarray, K: int, rng: np.random.RandomState
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        share: np.ndarray,
+        K: int,
+        rng: np.random.RandomState,
     ) -> Gaussians:
         """Means at random rows, and the covariances of all rows."""
         return random_gaussians(x, share, K, self.floor, self.kind, rng)
@@ -84,9 +97,15 @@ class GaussianSteps(NamedTuple):
 
 
 def number_steps(
-    floor: np.ndarray, kind: str, n_mixtures: int, clusters: Callable[..., np.ndarray]
+    floor: np.ndarray,
+    kind: str,
+    n_mixtures: int,
+    lags: int,
+    clusters: Callable[..., np.ndarray],
 ) -> NumberSteps:
     """What these parameters ask for."""
+    if lags:
+        return AutoregressiveSteps(floor, kind, lags)
     if n_mixtures == 1:
         return GaussianSteps(floor, kind)
     return MixtureSteps(floor, kind, n_mixtures, clusters)

@@ -15,11 +15,12 @@ from sklearn_struct.estimators.hidden_markov.learned_counts import (
     set_kinds,
 )
 from sklearn_struct.estimators.hidden_markov.learned_covariances import (
+    check_coefficients,
     check_covariances,
     check_weights,
 )
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.hidden_markov.gaussians import covariance_shape
+from sklearn_struct.hidden_markov.gaussians import covariance_shape, no_lags
 from sklearn_struct.hidden_markov.markov_chain import named_shapes, order_of
 from sklearn_struct.hidden_markov.mixtures import mixture_shape
 from sklearn_struct.persistence import checks
@@ -58,6 +59,9 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         means = np.asarray(hmm.means_, np.float64)
         if means.ndim == 3:
             arrays[where + "mixture_logprob"] = np.asarray(hmm.mixture_logprob_, np.float64)
+        lags = np.asarray(hmm.autoregression_, np.float64)
+        if lags.size:
+            arrays[where + "autoregression"] = lags.reshape(-1, lags.shape[-1])
         arrays[where + "means"] = means.reshape(-1, means.shape[-1])
         name = "variances" if covariances["covariance_type"] == "diag" else "covariances"
         table = np.asarray(hmm.covariances_, np.float64)
@@ -176,6 +180,12 @@ def _read_gaussians(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str
         wanted = mixture_shape(kind, K, M, d)
     hmm.means_ = np.empty(shape)
     hmm.covariances_ = np.ones(wanted)
+    hmm.autoregression_ = no_lags(K, d)
+    if d and where + "autoregression" in arrays:
+        lags = arrays.take(where + "autoregression", np.float64, 2)
+        if lags.shape[1] != d or len(lags) % (K * d):
+            raise ModelFileError(f"autoregression has the shape {lags.shape}")
+        hmm.autoregression_ = lags.reshape(K, -1, d, d)
     if d:
         hmm.means_ = _numbers(arrays, where + "means", (math.prod(shape[:-1]), d)).reshape(shape)
         in_file = (math.prod(wanted[:-1]), wanted[-1]) if len(wanted) > 2 else wanted
@@ -184,6 +194,7 @@ def _read_gaussians(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str
         raise ModelFileError("variances must be positive")
     try:
         check_covariances(hmm.covariances_, kind, shape)
+        check_coefficients(hmm.autoregression_, shape) if hmm.autoregression_.size else None
         check_weights(hmm.mixture_logprob_, (K, hmm.mixture_logprob_.shape[1]))
     except ValueError as error:
         raise ModelFileError(str(error)) from error

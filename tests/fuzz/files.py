@@ -214,6 +214,7 @@ def simple() -> list[tuple[object, object]]:
         ),
         (HMM(order=2).fit(ROWS, TAGS), ROWS),
         (HMM(covariance_type="full").fit(NUMBERS, TAGS), NUMBERS),
+        (HMM(autoregression=1).fit(NUMBERS, TAGS), NUMBERS),
         (HMM(n_mixtures=2, random_state=0).fit(NUMBERS, TAGS), NUMBERS),
         (HMM(emissions="poisson").fit(NUMBERS, TAGS), NUMBERS),
         (HMM(emissions="multinomial").fit(NUMBERS, TAGS), NUMBERS),

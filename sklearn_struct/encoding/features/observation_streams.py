@@ -35,6 +35,7 @@ __all__ = [
     "look_up",
     "numbers",
     "of_numbers",
+    "place",
     "read",
     "refuse_missing",
     "symbols",

@@ -22,10 +22,12 @@ from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHidde
 from sklearn_struct.estimators.hidden_markov.clusters import clusters
 from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
 from sklearn_struct.estimators.hidden_markov.stream_learning import (
+    check_lengths,
     check_numbers_are_there,
     kinds_of,
     learn_streams,
     mean_trials,
+    refuse_gaps,
 )
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
@@ -47,6 +49,7 @@ class BaseLearnedChain(BaseHiddenChain):
     oov: str | None
     covariance_type: str
     n_mixtures: int
+    autoregression: int
     min_variance: float
     n_states: Any
     init: str
@@ -108,8 +111,24 @@ class BaseLearnedChain(BaseHiddenChain):
             self.emission_logprob_ = init.emission_logprob_
             observed = self._observe(columns)
         check_numbers_are_there(observed, used, self._emissions)
+        self._check_numbers(observed, used)
         self.n_trials_ = mean_trials(observed, used)
         return observed
+
+    def _check_numbers(self, observed: Observed, used: np.ndarray) -> None:
+        """Raise unless measurements are what the parameters ask for."""
+        several = {"n_mixtures": self.n_mixtures - 1, "autoregression": self.autoregression}
+        asked = [name for name, more in several.items() if more > 0]
+        if asked and not observed.numbers.shape[1]:
+            raise ValueError(
+                f"{asked[0]}={getattr(self, asked[0])} needs a stream of measurements, and X has "
+                "none"
+            )
+        if len(asked) > 1:
+            raise ValueError("autoregression goes with n_mixtures=1 only")
+        if self.autoregression:
+            refuse_gaps(observed)
+            check_lengths(observed, used, self.autoregression)
 
     def _first(self, init: Any, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
         """Where EM starts."""
@@ -120,9 +139,14 @@ class BaseLearnedChain(BaseHiddenChain):
     def _taken_over(self, init: Any, numbers: NumberSteps) -> HiddenMarkov:
         """The model of another estimator, with covariances of this one's type."""
         model: HiddenMarkov = init._model()
-        there = model.gaussians.named["mixture_logprob"].shape[1]
-        if there != self.n_mixtures:
-            raise ValueError(f"init has n_mixtures={there}, not {self.n_mixtures}")
+        named = model.gaussians.named
+        for name, table in (
+            ("n_mixtures", "mixture_logprob"),
+            ("autoregression", "autoregression"),
+        ):
+            there = named[table].shape[1]
+            if there != getattr(self, name):
+                raise ValueError(f"init has {name}={there}, not {getattr(self, name)}")
         return model._replace(gaussians=numbers.taken_over(model.gaussians))
 
     def _weight_of_sequences(self, sample_weight: Any, n: int) -> np.ndarray:
@@ -155,10 +179,6 @@ class BaseLearnedChain(BaseHiddenChain):
             n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
         of_tokens = np.repeat(weight, observed.lengths)
         floor = least_variances(observed.numbers, of_tokens, self.min_variance)
-        if self.n_mixtures > 1 and not len(floor):
-            raise ValueError(
-                f"n_mixtures={self.n_mixtures} needs a stream of measurements, and X has none"
-            )
         if not np.all(np.isfinite(floor)):
             raise NonFiniteError("the variance of a column of X is not finite; scale X")
         return Options(
@@ -171,5 +191,6 @@ class BaseLearnedChain(BaseHiddenChain):
             self.covariance_type,
             least_rates(observed.events, of_tokens, self.min_variance),
             self.n_mixtures,
+            self.autoregression,
             clusters,
         )

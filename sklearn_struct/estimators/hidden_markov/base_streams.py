@@ -21,7 +21,7 @@ from sklearn_struct.estimators.fitting.base_sequence import (
 )
 from sklearn_struct.estimators.hidden_markov.learned_counts import BaseCounts
 from sklearn_struct.estimators.hidden_markov.learned_covariances import BaseCovariances
-from sklearn_struct.estimators.hidden_markov.stream_learning import read_streams
+from sklearn_struct.estimators.hidden_markov.stream_learning import read_streams, refuse_gaps
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
@@ -96,6 +96,8 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
     def _read_X(self, X: Any, reset: bool) -> Sequences:
         columns, flat = self._read_columns(as_list(X), reset)
         observed: Any = self._observe(columns)
+        if self._lags:
+            refuse_gaps(observed)
         return Sequences(observed, flat)
 
     def _observe(self, columns: streams.Columns) -> Observed:

@@ -78,6 +78,11 @@ default="auto"
         these over all streams of numbers. Nobody knows which of them a token comes from, so `fit`
         runs EM even if all labels are known. "tied" then means that the normal distributions of a
         label share a covariance matrix.
+    autoregression : int, default=0
+        Number p of previous tokens that the means of the streams of numbers depend on. The mean of
+        a token x_t with label k is ``means_[k] + sum_l autoregression_[k, l - 1] @ x_{t - l}``, for
+        l from 1 to p. The first p tokens of a sequence are given: their densities count as 1. No
+        number may then be missing, and `n_mixtures` must be 1.
     min_variance : float, default=1e-4
         Smallest variance of a number with one label, as a share of its variance in all of X. A
         covariance matrix has at least these variances in each direction. With "spherical" the
@@ -134,6 +139,9 @@ default="auto"
         computed from it. With `n_mixtures` above 1 it has the shape of `means_`.
     mixture_logprob_ : ndarray of shape (n_labels, n_mixtures)
         Log-probability of each normal distribution of a label.
+    autoregression_ : ndarray of shape (n_labels, p, n_numeric_streams, n_numeric_streams)
+        With `autoregression` the coefficients of the p tokens before, the nearest one first;
+        ``means_`` are then the constants, and ``covariances_`` those of what is left.
     rates_ : ndarray of shape (n_labels, n_poisson_streams)
         Means of the Poisson streams.
     count_logprob_ : ndarray of shape (n_labels, n_multinomial_streams)
@@ -199,6 +207,7 @@ default="auto"
     oov: str | None = "first"
     covariance_type: str = "diag"
     n_mixtures: int = 1
+    autoregression: int = 0
     min_variance: float = 1e-4
     n_states: Any = None
     init: str = "auto"
@@ -213,6 +222,7 @@ default="auto"
         "oov": [StrOptions({"first", "smoothing"}), None],
         "covariance_type": [StrOptions(set(KINDS))],
         "n_mixtures": [Interval(Integral, 1, None, closed="left")],
+        "autoregression": [Interval(Integral, 0, None, closed="left")],
         "min_variance": [Interval(Real, 0, None, closed="neither")],
         "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "init": [StrOptions({"auto", "kmeans", "random"})],

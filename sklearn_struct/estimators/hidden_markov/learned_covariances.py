@@ -6,30 +6,42 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._whole_fits import Published
+from sklearn_struct.hidden_markov.autoregression import Autoregressive
 from sklearn_struct.hidden_markov.gaussians import Gaussians, covariance_shape
 from sklearn_struct.hidden_markov.mixtures import Mixtures, mixture_shape
 
-__all__ = ["BaseCovariances", "check_covariances", "check_weights"]
+__all__ = ["BaseCovariances", "check_coefficients", "check_covariances", "check_weights"]
 
 
 class BaseCovariances(Published):
     """``means_`` and ``covariances_`` as normal distributions, and ``variances_`` of them.
 
     Where ``means_`` has three dimensions, labels have mixtures, with weights ``mixture_logprob_``.
+    Means may depend on tokens before, by ``autoregression_``.
     """
 
     means_: np.ndarray
     covariances_: np.ndarray
     mixture_logprob_: np.ndarray
+    autoregression_: np.ndarray
     # the type of covariances that was learned; the parameter may have changed since
     _covariance_type = "diag"
 
-    def _gaussians(self) -> Gaussians | Mixtures:
+    @property
+    def _lags(self) -> int:
+        """How many tokens before the means depend on."""
+        coefficient = vars(self).get("autoregression_")
+        return 0 if coefficient is None else np.shape(coefficient)[1]
+
+    def _gaussians(self) -> Gaussians | Mixtures | Autoregressive:
         """The learned attributes, checked."""
         means = np.asarray(self.means_, np.float64)
         covariances = np.asarray(self.covariances_, np.float64)
         kind = self._covariance_type
         check_covariances(covariances, kind, means.shape)
+        if self._lags:
+            coefficient = check_coefficients(self.autoregression_, means.shape)
+            return Autoregressive(coefficient, Gaussians(means, covariances, kind))
         if means.ndim == 2:
             return Gaussians(means, covariances, kind)
         K, M, d = means.shape
@@ -107,3 +119,19 @@ def check_weights(of_labels: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     if not np.all(np.abs(np.exp(log_weight).sum(axis=1) - 1) < 1e-6):
         raise ValueError("mixture_logprob_ must be logarithms of weights that sum to 1 in each row")
     return log_weight
+
+
+def check_coefficients(of_labels: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Raise ValueError unless they are those of regressions of labels with means of this shape."""
+    coefficient: np.ndarray = np.asarray(of_labels, np.float64)
+    K, *_, d = shape
+    if coefficient.ndim != 4 or coefficient.shape != (K, coefficient.shape[1], d, d):
+        raise ValueError(
+            f"autoregression_ has the shape {coefficient.shape}; for {K} labels and {d} numeric "
+            f"streams it must be ({K}, p, {d}, {d})"
+        )
+    if len(shape) > 2:
+        raise ValueError("means_ must have two dimensions where there is an autoregression_")
+    if not np.all(np.isfinite(coefficient)):
+        raise ValueError("autoregression_ must be finite numbers")
+    return coefficient

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.encoding.features import observation_streams as streams
-from sklearn_struct.exceptions import EmptyDataError
+from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
 from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.em_steps import Observed
 
 __all__ = [
     "EMISSIONS",
+    "check_lengths",
     "check_numbers_are_there",
     "kinds_of",
     "learn_streams",
     "mean_trials",
     "read_streams",
+    "refuse_gaps",
 ]
 
 # how numbers of each kind are read
@@ -80,6 +82,27 @@ def check_numbers_are_there(observed: Observed, used: np.ndarray, kinds: list[st
             raise EmptyDataError(
                 f"column {c} of X has no number to learn from, only NaN; remove the column"
             )
+
+
+def refuse_gaps(observed: Observed) -> None:
+    """Raise NonFiniteError for a missing measurement, which means of other tokens depend on."""
+    missing = np.isnan(observed.numbers)
+    if np.any(missing):
+        t = int(np.argmax(missing.any(axis=1)))
+        raise NonFiniteError(
+            f"{streams.place(t, observed.offsets)}: not finite (nan); with `autoregression` no "
+            "measurement may be missing"
+        )
+
+
+def check_lengths(observed: Observed, used: np.ndarray, p: int) -> None:
+    """Raise EmptyDataError if no token used has p others before it."""
+    longest = max(observed.lengths[used[observed.offsets[:-1]]], default=0) if len(used) else 0
+    if longest <= p:
+        raise EmptyDataError(
+            f"autoregression={p} needs a sequence of more than {p} tokens; the longest one has "
+            f"{longest}"
+        )
 
 
 def mean_trials(observed: Observed, used: np.ndarray) -> int:
