@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import multinomial, poisson
 
 from sklearn_struct.containers.csr import CSR, csr
 from sklearn_struct.containers.sequence_array import SequenceArray
@@ -365,35 +366,73 @@ class Hidden:
         self.hmm = hmm
         self.K = len(hmm.classes_)
         self.y = labellings(len(rows), self.K)
-        self.emission = [[self.emit(row, k) for k in range(self.K)] for row in rows]
+        self.emission = [[self.emit(rows, t, k) for k in range(self.K)] for t in range(len(rows))]
         self.log_p = np.array([self.joint(y) for y in self.y])
 
-    def emit(self, row, k):
-        """Log-probability of one token."""
+    def emit(self, rows, t, k):
+        """Log-probability of token t."""
+        row = rows[t]
         total = 0.0
         numbers = []
-        for value, values, table in zip(
-            row, self.hmm.vocabulary_, self.hmm.emission_logprob_, strict=True
+        events = []
+        trials = []
+        into = {"gaussian": numbers, "auto": numbers, "poisson": events, "multinomial": trials}
+        for value, values, table, kind in zip(
+            row, self.hmm.vocabulary_, self.hmm.emission_logprob_, self.kinds(), strict=True
         ):
             if values is None:
-                numbers.append(value)
+                into[kind].append(value)
             else:
                 total += table[k, values.get(value, len(values))]
-        there = [c for c, value in enumerate(numbers) if not math.isnan(value)]
-        away = np.array([numbers[c] - self.hmm.means_[k, c] for c in there])
-        covariance = self.covariance(k)[np.ix_(there, there)]
-        total -= 0.5 * away @ np.linalg.inv(covariance) @ away
-        return total - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+        if events:
+            log_p = poisson.logpmf(events, self.hmm.rates_[k])
+            total += sum(p for p, x in zip(log_p, events, strict=True) if not math.isnan(x))
+        if trials:
+            p = np.exp(self.hmm.count_logprob_[k])
+            total += multinomial.logpmf(trials, sum(trials), p / p.sum())
+        lags = self.hmm.autoregression_[k]
+        if not numbers or t < len(lags):
+            return total
+        for lag, matrix in enumerate(lags, 1):
+            earlier = zip(rows[t - lag], self.hmm.vocabulary_, self.kinds(), strict=True)
+            before = [
+                value
+                for value, values, kind in earlier
+                if values is None and kind in ("gaussian", "auto")
+            ]
+            numbers = np.array(numbers) - matrix @ np.array(before)
+        if self.hmm.means_.ndim == 2:
+            return total + self.normal(numbers, self.hmm.means_[k], self.covariance(k))
+        parts = [
+            weight + self.normal(numbers, self.hmm.means_[k, m], self.covariance(k, m))
+            for m, weight in enumerate(self.hmm.mixture_logprob_[k])
+        ]
+        return total + np.logaddexp.reduce(parts)
 
-    def covariance(self, k):
-        """The covariance matrix of a state, read off its public attributes."""
+    @staticmethod
+    def normal(numbers, mean, covariance):
+        """The log-density of those numbers that are there."""
+        there = [c for c, value in enumerate(numbers) if not math.isnan(value)]
+        away = np.array([numbers[c] - mean[c] for c in there])
+        covariance = covariance[np.ix_(there, there)]
+        log_p = -0.5 * away @ np.linalg.inv(covariance) @ away
+        return log_p - 0.5 * np.linalg.slogdet(2 * np.pi * covariance)[1]
+
+    def kinds(self):
+        """How each stream is distributed."""
+        given = getattr(self.hmm, "emissions", "auto")
+        return [given] * len(self.hmm.vocabulary_) if isinstance(given, str) else given
+
+    def covariance(self, k, m=None):
+        """The covariance matrix of a state, or of a component, read off its public attributes."""
         kind = getattr(self.hmm, "covariance_type", "diag")
         covariances = self.hmm.covariances_
         if kind == "tied":
-            return covariances
+            return covariances if m is None else covariances[k]
+        place = k if m is None else (k, m)
         if kind == "full":
-            return covariances[k]
-        return covariances[k] * np.eye(self.hmm.means_.shape[1])
+            return covariances[place]
+        return covariances[place] * np.eye(self.hmm.means_.shape[-1])
 
     def step(self, y, t):
         """Log-probability of label t given those before it; t = len(y) is the end."""

@@ -102,7 +102,7 @@ def test_parameters_of_hmmlearn_exist():
     table = text_of(DOCS / "migration" / "hmmlearn.rst").split("There and here")[1]
     left = " ".join(re.findall(r"^   \* - (.*)$", table, re.M))
     names = re.findall(r"``(\w+)(?:=[^`]*)?``", left)
-    classes = [hmm.GaussianHMM, hmm.CategoricalHMM]
+    classes = [hmm.GaussianHMM, hmm.CategoricalHMM, hmm.PoissonHMM, hmm.MultinomialHMM, hmm.GMMHMM]
     models = [cls() for cls in classes]
     known = {name for model in models for name in model.get_params()}
     known |= {name for cls in classes for name in dir(cls)} | set(dir(hmm))

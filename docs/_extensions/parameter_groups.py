@@ -20,7 +20,8 @@ GROUPS = {
     "Model": """
         order base durations max_length right_censored scheme outside end_features edge_features
         allowed_transitions constrain_training symmetric key max_pairs
-        skip_features reach emissions stop boundary min_length constant distant_pairs
+        skip_features reach emissions n_mixtures autoregression stop boundary min_length constant
+        distant_pairs
         horizontal_order vertical_order neighbours pairwise directions unary scale labels edges
         estimator cv
     """,

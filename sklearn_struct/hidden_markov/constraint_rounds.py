@@ -54,10 +54,13 @@ class ConstraintRounds(NamedTuple):
         old = self.supervised
         new = self.training.maximise(expectation)
         share = self.supervised_share
-        return HiddenMarkov(
-            Markov(*(_mixed(share, a, b) for a, b in zip(old.markov, new.markov, strict=True))),
-            [_mixed(share, a, b) for a, b in zip(old.tables, new.tables, strict=True)],
-            mixed_gaussians(share, old.gaussians, new.gaussians),
+        # all streams are symbols or measurements
+        return new._replace(
+            markov=Markov(
+                *(_mixed(share, a, b) for a, b in zip(old.markov, new.markov, strict=True))
+            ),
+            tables=[_mixed(share, a, b) for a, b in zip(old.tables, new.tables, strict=True)],
+            gaussians=mixed_gaussians(share, old.gaussians, new.gaussians),
         )
 
     def best(self, model: HiddenMarkov) -> tuple[np.ndarray, np.ndarray]:

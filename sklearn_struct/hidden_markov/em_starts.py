@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.densities import log_ratios, value_counts
 from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
-from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, n_contexts
 
 __all__ = ["labelled_start", "random_start"]
@@ -22,19 +22,33 @@ def labelled_start(
     """
     # labels that are not known do not count: EM adds what is expected of them later
     counts, posterior, _ = training.counted(codes)
-    model = training.maximise(Expectation(Markov(*(table + 1.0 for table in counts)), posterior))
+    observed = training.observed
+    begin = training.options.numbers.begin(observed.numbers, observed.offsets, posterior, rng)
+    model = training.maximise(
+        Expectation(Markov(*(table + 1.0 for table in counts)), posterior, begin)
+    )
     tables = [
         log_ratios(value_counts(column, posterior, table.shape[1]), 1.0)
         for column, table in zip(training.observed.codes, model.tables, strict=True)
     ]
+    rates = poisson.fit_rates(
+        training.observed.events,
+        posterior,
+        training.options.least_rates,
+        training.token_weight,
+        imagined=1.0,
+    )
+    outcomes = multinomial.fit_outcomes(training.observed.trials, posterior, 1.0)
     # labels that nobody has given begin at random, or all of them would stay the same
     unseen = posterior.sum(axis=0) == 0
     if np.any(unseen):
         spare = random_start(training, rng)
-        model.gaussians.mean[unseen] = spare.gaussians.mean[unseen]
+        model = model._replace(gaussians=model.gaussians.with_states_of(spare.gaussians, unseen))
         for table, other in zip(tables, spare.tables, strict=True):
             table[unseen] = other[unseen]
-    return model._replace(tables=tables)
+        rates[unseen] = spare.rates[unseen]
+        outcomes[unseen] = spare.outcomes[unseen]
+    return model._replace(tables=tables, rates=rates, outcomes=outcomes)
 
 
 def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov:
@@ -56,10 +70,9 @@ def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov
         # apart
         tables.append(log_ratios(frequency * rng.exponential(size=(K, n))))
     share = training.token_weight / training.token_weight.sum()
-    alike = fit_gaussians(
-        observed.numbers, np.repeat(share[:, None], K, axis=1), options.floor, options.covariance
+    gaussians = options.numbers.random(observed.numbers, observed.offsets, share, K, rng)
+    rates = poisson.random_rates(observed.events, share, K, options.least_rates, rng)
+    outcomes = multinomial.random_outcomes(
+        observed.trials, training.token_weight, K, options.smoothing, rng
     )
-    # means at tokens that occur, which are never far from all data
-    at = observed.numbers[rng.choice(len(share), size=K, p=share)]
-    gaussians = alike._replace(mean=np.where(np.isnan(at), alike.mean, at))
-    return HiddenMarkov(estimate(counts, 0.0, options.stop), tables, gaussians)
+    return HiddenMarkov(estimate(counts, 0.0, options.stop), tables, gaussians, rates, outcomes)

@@ -4,19 +4,20 @@ given the label.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.hidden_markov import markov_chain as chains
+from sklearn_struct.hidden_markov import multinomial, poisson
+from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, value_counts
-from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
-from sklearn_struct.hidden_markov.gaussians import Gaussians, log_densities
 from sklearn_struct.hidden_markov.markov_chain import Markov
-from sklearn_struct.hidden_markov.missing_numbers import is_incomplete
+from sklearn_struct.hidden_markov.number_steps import NumberSteps, number_steps
 from sklearn_struct.inference.chains.chain import Chain
 
 __all__ = [
@@ -41,31 +42,61 @@ IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
 
 @dataclass(frozen=True)
 class Observed:
-    """What was emitted: codes (n,) of each categorical stream, all numeric columns (n, d), bounds
-    of sequences.
+    """What was emitted: codes (n,) of each categorical stream, all columns of measurements (n, d),
+    bounds of sequences; counts of events, and of the outcomes of trials.
     """
 
     codes: list[np.ndarray]
     numbers: np.ndarray
     offsets: np.ndarray
+    events: Counts = field(default_factory=Counts.none)
+    trials: Counts = field(default_factory=Counts.none)
 
     @property
     def lengths(self) -> np.ndarray:
         """Number of tokens of each sequence."""
         return np.diff(self.offsets)
 
+    @property
+    def measured(self) -> np.ndarray:
+        """All that is numeric (n, c), in units in which tokens that are alike are near each other.
+
+        The variance of the root of a Poisson count, and of the root of a share, is nearly the same
+        for all labels.
+        """
+        columns = [self.numbers]
+        if self.events.numbers.shape[1]:
+            columns.append(np.sqrt(self.events.numbers))
+        if self.trials.numbers.shape[1]:
+            total = self.trials.numbers.sum(axis=1, keepdims=True)
+            columns.append(np.sqrt(self.trials.numbers / np.where(total == 0, np.nan, total)))
+        return columns[0] if len(columns) == 1 else np.hstack(columns)
+
+    @property
+    def numeric(self) -> dict[str, np.ndarray]:
+        """All numbers (n, c), by how they are distributed."""
+        return {
+            "gaussian": self.numbers,
+            "poisson": self.events.numbers,
+            "multinomial": self.trials.numbers,
+        }
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
 
 class HiddenMarkov(NamedTuple):
-    """Log-parameters: the chain, a table (K, n_values) of each categorical stream, the numeric
-    columns.
+    """Log-parameters: the chain, a table (K, n_values) of each categorical stream, the columns of
+    measurements; rates (K, c) of events, and a table (K, c) of the outcomes of trials.
+
+    ``gaussians`` are Gaussians, or what has the same methods, as `NumberSteps` learn it.
     """
 
     markov: Markov
     tables: list[np.ndarray]
-    gaussians: Gaussians
+    gaussians: Any
+    rates: np.ndarray = np.empty((0, 0))
+    outcomes: np.ndarray = np.empty((0, 0))
 
     @property
     def n_labels(self) -> int:
@@ -86,9 +117,17 @@ class HiddenMarkov(NamedTuple):
         return inference.blocks(inference.structure(offsets), self.n_labels, n_blocks=n_blocks)
 
 
+def one_cluster(
+    numbers: np.ndarray, weight: np.ndarray, n: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """All rows in the same one."""
+    return np.zeros(len(numbers), dtype=np.int64)
+
+
 class Options(NamedTuple):
     """How parameters are estimated: sizes of the tables, add-lambda smoothing, least variances (d,)
-    of the numbers, the kind of their covariances.
+    of the measurements, the kind of their covariances, least rates (c,) of events, how many normal
+    distributions a label has, how many tokens before the means depend on, and what finds clusters.
     """
 
     order: int
@@ -98,6 +137,15 @@ class Options(NamedTuple):
     transition_smoothing: float
     floor: np.ndarray
     covariance: str = "diag"
+    least_rates: np.ndarray = np.empty(0)
+    n_mixtures: int = 1
+    lags: int = 0
+    clusters: Callable[..., np.ndarray] = one_cluster
+
+    @property
+    def numbers(self) -> NumberSteps:
+        """How the distributions of measurements are learned."""
+        return number_steps(self.floor, self.covariance, self.n_mixtures, self.lags, self.clusters)
 
 
 class Expectation(NamedTuple):
@@ -107,14 +155,16 @@ class Expectation(NamedTuple):
 
     markov: Markov
     posterior: np.ndarray
-    gaussians: Gaussians | None = None
+    gaussians: Any = None
 
 
 def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray:
     """Log-probability (n, K) of what some tokens emit, given each label."""
-    log_p = log_densities(observed.numbers[rows], model.gaussians)
+    log_p: np.ndarray = model.gaussians.log_densities(observed.numbers, observed.offsets, rows)
     for codes, table in zip(observed.codes, model.tables, strict=True):
         log_p += table.T[codes[rows]]
+    poisson.add_log_probabilities(observed.events.of_rows(rows), model.rates, log_p)
+    multinomial.add_log_probabilities(observed.trials.of_rows(rows), model.outcomes, log_p)
     return log_p
 
 
@@ -150,8 +200,10 @@ def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -
 def relaxed_model(model: HiddenMarkov) -> HiddenMarkov:
     """A model in which nothing is impossible, but what was is very improbable."""
     markov = Markov(*(np.maximum(table, IMPOSSIBLE) for table in model.markov))
-    return HiddenMarkov(
-        markov, [np.maximum(table, IMPOSSIBLE) for table in model.tables], model.gaussians
+    return model._replace(
+        markov=markov,
+        tables=[np.maximum(table, IMPOSSIBLE) for table in model.tables],
+        outcomes=np.maximum(model.outcomes, IMPOSSIBLE),
     )
 
 
@@ -209,7 +261,7 @@ class Training:
     @property
     def is_counted(self) -> bool:
         """Whether counts are all that is needed, since nothing is hidden that must be expected."""
-        if self.options.covariance in ("full", "tied") and is_incomplete(self.observed.numbers):
+        if self.options.numbers.is_hidden(self.observed.numbers):
             return False
         # labels of sequences that do not count need not be known
         return bool(np.all(self.codes[self.token_weight > 0] >= 0))
@@ -278,18 +330,18 @@ class Training:
         return HiddenMarkov(
             chains.estimate(counts, options.transition_smoothing, options.stop),
             tables,
-            fit_gaussians(
-                self.observed.numbers,
-                posterior,
-                options.floor,
-                options.covariance,
-                before,
-                self.token_weight,
+            options.numbers.fit(
+                self.observed.numbers, self.observed.offsets, posterior, before, self.token_weight
             ),
+            poisson.fit_rates(
+                self.observed.events, posterior, options.least_rates, self.token_weight
+            ),
+            multinomial.fit_outcomes(self.observed.trials, posterior, options.smoothing),
         )
 
     def prior(self, model: HiddenMarkov) -> float:
         """Log-density of the prior that smoothing stands for, up to a constant."""
-        of_tables = sum(log_prior(table, self.options.smoothing) for table in model.tables)
+        tables = [*model.tables, model.outcomes]
+        of_tables = sum(log_prior(table, self.options.smoothing) for table in tables)
         markov = model.markov if self.options.stop else model.markov._replace(stop=np.zeros(0))
         return of_tables + chains.prior(markov, self.options.transition_smoothing)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from sklearn_struct.hidden_markov import gaussians, multinomial, poisson
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
-from sklearn_struct.hidden_markov.gaussians import Gaussians
 from sklearn_struct.hidden_markov.markov_chain import Markov, reachable
 
 __all__ = ["n_parameters"]
@@ -31,24 +31,15 @@ def n_parameters(
         total += _free(rows[reachable(possible)])
     if "emission" not in fixed:
         total += sum(_free(np.ones(table.shape, dtype=bool)) for table in model.tables)
-    if "means" not in fixed:
-        total += int(model.gaussians.mean.size)
-    if "covariances" not in fixed:
-        total += _of_covariances(model.gaussians)
-    return total
+        total += poisson.n_parameters(model.rates) + multinomial.n_parameters(model.outcomes)
+    kept = 0
+    if "means" in fixed:
+        kept += model.gaussians.mean.size
+    if "covariances" in fixed:
+        kept += gaussians.n_parameters(model.gaussians) - model.gaussians.mean.size
+    return total + int(model.gaussians.n_parameters) - kept
 
 
 def _free(outcomes: np.ndarray) -> int:
     """Of distributions, one a row, over the outcomes that are marked."""
     return int(np.sum(np.maximum(outcomes.sum(axis=1) - 1, 0)))
-
-
-def _of_covariances(gaussians: Gaussians) -> int:
-    d = int(gaussians.mean.shape[1])
-    if d == 0:
-        return 0
-    if gaussians.kind in ("full", "tied"):
-        # matrices are symmetric
-        n_matrices = int(gaussians.covariance.size) // d**2
-        return n_matrices * d * (d + 1) // 2
-    return int(gaussians.covariance.size)

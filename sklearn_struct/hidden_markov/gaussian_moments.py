@@ -19,7 +19,7 @@ from sklearn_struct.hidden_markov.gaussian_lanes import (
 from sklearn_struct.hidden_markov.gaussians import Gaussians, by_rows, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import Incomplete
 
-__all__ = ["fit_gaussians", "least_variances"]
+__all__ = ["fit_gaussians", "least_variances", "weighted_sums"]
 
 ROWS = 1 << 14  # whose sums are added up apart, so that rounding errors stay small
 ROUNDING = 1e-14  # of the eigenvalues of a matrix, as a share of the largest
@@ -95,7 +95,7 @@ def _joint(
     if incomplete is not None:
         complete = x[incomplete.complete]
         weight = posterior[incomplete.complete]
-    of_columns, sums = _sums(complete, weight)
+    of_columns, sums = weighted_sums(complete, weight)
     mass = of_columns[0]
     sums = sums.T.copy()
     if incomplete is not None and before is not None:
@@ -126,16 +126,16 @@ def _columnwise(
     x: np.ndarray, posterior: np.ndarray, floor: np.ndarray, kind: str, spare: np.ndarray | None
 ) -> Gaussians:
     """Moments of each column for itself, of the numbers that are there."""
-    mass, sums = _sums(x, posterior)
+    mass, sums = weighted_sums(x, posterior)
     mean = sums / np.maximum(mass, TINY)
     squares = _squares(x, posterior, mean)
     empty = mass < TINY
     if np.any(empty):
         weight = _of_all(posterior)
-        of_all, total = _sums(x, weight)
+        of_all, total = weighted_sums(x, weight)
         if spare is not None and np.any(of_all < TINY):
             weight = spare[:, None]
-            of_all, total = _sums(x, weight)
+            of_all, total = weighted_sums(x, weight)
         mean_of_all = total / np.maximum(of_all, TINY)
         mean = np.where(empty, mean_of_all, mean)
         replaced = empty.all(axis=0) if kind == "spherical" else empty
@@ -166,7 +166,7 @@ def _slices(n: int) -> list[slice]:
     return [slice(first, first + ROWS) for first in range(0, n, ROWS)]
 
 
-def _sums(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def weighted_sums(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The weights of the numbers that are there, and numbers times weights: both (d, K)."""
     mass = np.zeros((x.shape[1], weight.shape[1]))
     total = np.zeros_like(mass)

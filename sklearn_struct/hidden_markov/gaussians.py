@@ -21,6 +21,8 @@ __all__ = [
     "draw_numbers",
     "log_densities",
     "mixed_gaussians",
+    "n_parameters",
+    "no_lags",
     "of_kind",
     "patterns",
 ]
@@ -32,6 +34,11 @@ KINDS = ("diag", "full", "tied", "spherical")
 def covariance_shape(kind: str, K: int, d: int) -> tuple[int, ...]:
     """The shape of the covariances of K states and d columns."""
     return {"diag": (K, d), "full": (K, d, d), "tied": (d, d), "spherical": (K,)}[kind]
+
+
+def no_lags(K: int, d: int) -> np.ndarray:
+    """The coefficients of tokens before where there are none."""
+    return np.empty((K, 0, d, d))
 
 
 class Gaussians(NamedTuple):
@@ -65,6 +72,35 @@ class Gaussians(NamedTuple):
             return np.broadcast_to(self.covariance, (K, d, d))
         return self.variance[:, :, None] * np.eye(d)
 
+    @property
+    def named(self) -> dict[str, np.ndarray]:
+        """The tables that users know it by."""
+        return {
+            "means": self.mean,
+            "covariances": self.covariance,
+            "mixture_logprob": np.zeros((len(self.mean), 1)),
+            "autoregression": no_lags(*self.mean.shape),
+        }
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers are free."""
+        return n_parameters(self)
+
+    def log_densities(self, x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
+        """Log-density of some rows of x in each state; that of missing numbers counts as 1."""
+        return log_densities(x[rows], self)
+
+    def with_states_of(self, other: Gaussians, states: np.ndarray) -> Gaussians:
+        """The means of some states of another one in the place of these."""
+        return self._replace(mean=np.where(states[:, None], other.mean, self.mean))
+
+    def draw(
+        self, states: np.ndarray, offsets: np.ndarray, rng: np.random.RandomState
+    ) -> np.ndarray:
+        """A row of numbers for each of the states (n,)."""
+        return draw_numbers(self, states, rng)
+
     def of_columns(self, columns: np.ndarray) -> Gaussians:
         """The marginal distributions of some columns."""
         mean = self.mean[:, columns]
@@ -89,6 +125,21 @@ def of_kind(gaussians: Gaussians, kind: str) -> Gaussians:
         "spherical": lambda: gaussians.variance.sum(axis=1) / max(mean.shape[1], 1),
     }
     return Gaussians(mean, of[kind](), kind)
+
+
+def n_parameters(gaussians: Gaussians) -> int:
+    """How many numbers are free: a symmetric matrix has those of a triangle."""
+    K: int = gaussians.mean.shape[0]
+    d: int = gaussians.mean.shape[1]
+    triangle = d * (d + 1) // 2
+    # without columns there is nothing that the one variance of a label could be of
+    free: dict[str, int] = {
+        "diag": K * d,
+        "full": K * triangle,
+        "tied": triangle,
+        "spherical": K * min(d, 1),
+    }
+    return K * d + free[gaussians.kind]
 
 
 def mixed_gaussians(share: float, a: Gaussians, b: Gaussians) -> Gaussians:

@@ -66,13 +66,13 @@ class RestrictedTraining(Training):
         )
         _, _, fixed, given = self.restrictions
         if given is not None and "emission" in fixed:
-            model = model._replace(tables=given.tables)
+            model = model._replace(tables=given.tables, rates=given.rates, outcomes=given.outcomes)
         return model
 
     def _gaussians(self, expectation: Expectation, free: Gaussians) -> Gaussians:
         _, normal, fixed, given = self.restrictions
         kept = given.gaussians if given is not None else free
-        if not free.mean.size or {"means", "covariances"} <= fixed:
+        if not free.named["means"].size or {"means", "covariances"} <= fixed:
             return kept if fixed else free
         if normal is not None or "means" in fixed:
             options = self.options
@@ -101,8 +101,11 @@ class RestrictedTraining(Training):
         # that of tables alone: 0 is the logarithm of 1, of which no prior says anything
         neutral = model._replace(markov=Markov(*(np.zeros(table.shape) for table in model.markov)))
         if "emission" in fixed:
-            neutral = neutral._replace(tables=[np.zeros(table.shape) for table in model.tables])
+            neutral = neutral._replace(
+                tables=[np.zeros(table.shape) for table in model.tables],
+                outcomes=np.zeros(model.outcomes.shape),
+            )
         total = super().prior(neutral) + chain.prior(model.markov)
-        if normal is not None and model.gaussians.mean.size:
+        if normal is not None and model.gaussians.named["means"].size:
             total += normal.log_density(model.gaussians)
         return total

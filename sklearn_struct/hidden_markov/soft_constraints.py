@@ -4,7 +4,7 @@ lengths of fields.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -20,12 +20,12 @@ __all__ = ["SoftConstraints", "Wanted"]
 class Wanted(Observed):
     """What was emitted, and the label (n,) that each token should have, -1 where any may stand."""
 
-    wanted: np.ndarray
+    wanted: np.ndarray = field(kw_only=True)
 
     @classmethod
     def of(cls, observed: Observed, wanted: np.ndarray) -> Wanted:
         """What was emitted, with the labels that tokens should have."""
-        return cls(observed.codes, observed.numbers, observed.offsets, wanted)
+        return cls(**vars(observed), wanted=wanted)
 
 
 class SoftConstraints(NamedTuple):

@@ -9,10 +9,21 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.estimators.hidden_markov.information_criteria import BaseInformationCriteria
-from sklearn_struct.estimators.hidden_markov.learned_covariances import check_covariances
+from sklearn_struct.estimators.hidden_markov.learned_counts import (
+    check_outcomes,
+    check_rates,
+    n_streams,
+    set_kinds,
+)
+from sklearn_struct.estimators.hidden_markov.learned_covariances import (
+    check_coefficients,
+    check_covariances,
+    check_weights,
+)
 from sklearn_struct.exceptions import ModelFileError
-from sklearn_struct.hidden_markov.gaussians import covariance_shape
+from sklearn_struct.hidden_markov.gaussians import covariance_shape, no_lags
 from sklearn_struct.hidden_markov.markov_chain import named_shapes, order_of
+from sklearn_struct.hidden_markov.mixtures import mixture_shape
 from sklearn_struct.persistence import checks
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.plain_values import (
@@ -46,11 +57,21 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         if table is not None:
             arrays[f"{where}emission/{s}"] = np.asarray(table, np.float64)
     if hmm.means_.size:
-        arrays[where + "means"] = hmm.means_
+        means = np.asarray(hmm.means_, np.float64)
+        if means.ndim == 3:
+            arrays[where + "mixture_logprob"] = np.asarray(hmm.mixture_logprob_, np.float64)
+        lags = np.asarray(hmm.autoregression_, np.float64)
+        if lags.size:
+            arrays[where + "autoregression"] = lags.reshape(-1, lags.shape[-1])
+        arrays[where + "means"] = means.reshape(-1, means.shape[-1])
         name = "variances" if covariances["covariance_type"] == "diag" else "covariances"
         table = np.asarray(hmm.covariances_, np.float64)
         # two dimensions at most
-        arrays[where + name] = table.reshape(-1, table.shape[-1]) if table.ndim == 3 else table
+        arrays[where + name] = table.reshape(-1, table.shape[-1]) if table.ndim > 2 else table
+    for name in ("rates", "count_logprob"):
+        table = np.asarray(getattr(hmm, f"{name}_"), np.float64)
+        if table.size:
+            arrays[where + name] = table
     arrays[where + "loss_curve"] = np.array(hmm.loss_curve_, np.float64)
     vocabularies = [
         None if values is None else plain(list(values), "vocabulary") for values in hmm.vocabulary_
@@ -64,6 +85,8 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         "n_iter": int(hmm.n_iter_),
         **_counted(hmm),
         **put_optional(hmm, "rows_in"),
+        **put_optional(hmm, "emissions"),
+        **({"n_trials": int(hmm.n_trials_)} if "n_trials_" in vars(hmm) else {}),
         **covariances,
     }
 
@@ -86,7 +109,14 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         stored,
         "the model",
         **kinds,
-        **optional(stored, rows_in=bool, covariance_type=str, n_parameters=int),
+        **optional(
+            stored,
+            rows_in=bool,
+            covariance_type=str,
+            emissions=list,
+            n_trials=int,
+            n_parameters=int,
+        ),
     )
     take_optional(hmm, stored, "rows_in")
     if not checks.is_allowed(hmm, "order", order, usual=1) or hmm._kind not in (
@@ -116,31 +146,74 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
         None if values is None else _emission(arrays, f"{where}emission/{s}", K, len(values))
         for s, values in enumerate(hmm.vocabulary_)
     ]
+    _read_kinds(hmm, stored)
     _read_gaussians(hmm, stored, arrays, where)
+    _read_counts(hmm, stored, arrays, where)
     hmm.loss_curve_ = arrays.take(where + "loss_curve", np.float64).tolist()
     hmm._names_in = shared.get(names, np.ndarray)
     if hmm._names_in is not None and len(hmm._names_in) != hmm.n_features_in_:
         raise ModelFileError(f"{len(hmm._names_in)} names for {hmm.n_features_in_} streams")
 
 
+def _read_kinds(hmm: Any, stored: dict[str, Any]) -> None:
+    """How each stream is distributed; files of earlier versions do not say it."""
+    if "emissions" not in stored:
+        return
+    if not all(isinstance(kind, str) for kind in stored["emissions"]):
+        raise ModelFileError(f"emissions must be a list of {len(hmm.vocabulary_)} known kinds")
+    try:
+        set_kinds(hmm, stored["emissions"])
+    except ValueError as error:
+        raise ModelFileError(str(error)) from error
+
+
+def _read_counts(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str) -> None:
+    if "n_trials" in stored:
+        hmm.n_trials_ = natural(stored["n_trials"], "n_trials")
+    checked = (("rates", "poisson", check_rates), ("count_logprob", "multinomial", check_outcomes))
+    for name, kind, check in checked:
+        shape = (len(hmm.classes_), n_streams(hmm, kind))
+        table = arrays.take(where + name, np.float64, 2) if shape[1] else np.empty(shape)
+        try:
+            setattr(hmm, f"{name}_", check(table, shape))
+        except ValueError as error:
+            raise ModelFileError(str(error)) from error
+
+
 def _read_gaussians(hmm: Any, stored: dict[str, Any], arrays: Arrays, where: str) -> None:
     kind = stored.get("covariance_type", "diag")
     if not checks.is_allowed(hmm, "covariance_type", kind, usual="diag"):
         raise ModelFileError(f"no hidden Markov model has covariances of the type {kind!r}")
-    shape = (len(hmm.classes_), hmm.vocabulary_.count(None))
+    K = len(hmm.classes_)
+    d = n_streams(hmm, "gaussian")
     take_optional(hmm, stored, "covariance_type")
     name = "variances" if kind == "diag" else "covariances"
-    wanted = covariance_shape(kind, *shape)
+    hmm.mixture_logprob_ = np.zeros((K, 1))
+    shape: tuple[int, ...] = (K, d)
+    wanted = covariance_shape(kind, K, d)
+    if d and where + "mixture_logprob" in arrays:
+        hmm.mixture_logprob_ = arrays.take(where + "mixture_logprob", np.float64, 2)
+        M = hmm.mixture_logprob_.shape[1]
+        shape = (K, M, d)
+        wanted = mixture_shape(kind, K, M, d)
     hmm.means_ = np.empty(shape)
     hmm.covariances_ = np.ones(wanted)
-    if shape[1]:
-        hmm.means_ = _numbers(arrays, where + "means", shape)
-        in_file = (math.prod(wanted[:-1]), shape[1]) if kind == "full" else wanted
+    hmm.autoregression_ = no_lags(K, d)
+    if d and where + "autoregression" in arrays:
+        lags = arrays.take(where + "autoregression", np.float64, 2)
+        if lags.shape[1] != d or len(lags) % (K * d):
+            raise ModelFileError(f"autoregression has the shape {lags.shape}")
+        hmm.autoregression_ = lags.reshape(K, -1, d, d)
+    if d:
+        hmm.means_ = _numbers(arrays, where + "means", (math.prod(shape[:-1]), d)).reshape(shape)
+        in_file = (math.prod(wanted[:-1]), wanted[-1]) if len(wanted) > 2 else wanted
         hmm.covariances_ = _numbers(arrays, where + name, in_file).reshape(wanted)
     if kind == "diag" and np.any(hmm.covariances_ <= 0):
         raise ModelFileError("variances must be positive")
     try:
         check_covariances(hmm.covariances_, kind, shape)
+        check_coefficients(hmm.autoregression_, shape) if hmm.autoregression_.size else None
+        check_weights(hmm.mixture_logprob_, (K, hmm.mixture_logprob_.shape[1]))
     except ValueError as error:
         raise ModelFileError(str(error)) from error
 

@@ -232,6 +232,10 @@ def simple() -> list[tuple[object, object]]:
             ).fit(NUMBERS, TAGS),
             NUMBERS,
         ),
+        (HMM(autoregression=1).fit(NUMBERS, TAGS), NUMBERS),
+        (HMM(n_mixtures=2, random_state=0).fit(NUMBERS, TAGS), NUMBERS),
+        (HMM(emissions="poisson").fit(NUMBERS, TAGS), NUMBERS),
+        (HMM(emissions="multinomial").fit(NUMBERS, TAGS), NUMBERS),
         (
             ConstraintDrivenHMM({"the": "DET"}, min_length=2, max_iter=1).fit(
                 WORDS, [None, *TAGS[1:]]

@@ -117,7 +117,37 @@ def damage(change):
         (lambda state, arrays: state.pop("labels"), "must have the fields"),
         (
             lambda state, arrays: state["vocabularies"].pop(),
+            "emissions must be a list of 2 known kinds",
+        ),
+        (
+            lambda state, arrays: (state["vocabularies"].pop(), state["emissions"].pop()),
             "means must have finite numbers of shape (3, 1)",
+        ),
+        (lambda state, arrays: state["emissions"].__setitem__(0, "gamma"), "3 known kinds"),
+        (lambda state, arrays: state["emissions"].__setitem__(0, 1), "3 known kinds"),
+        (
+            lambda state, arrays: state["emissions"].__setitem__(0, "poisson"),
+            "categorical where there is a vocabulary",
+        ),
+        (
+            lambda state, arrays: state["emissions"].__setitem__(2, "poisson"),
+            "means must have finite numbers of shape (3, 1)",
+        ),
+        (lambda state, arrays: state.update(n_trials=-1), "n_trials"),
+        (
+            lambda state, arrays: (
+                state["vocabularies"].append(None),
+                state["emissions"].append("poisson"),
+            ),
+            "no array 'rates' of 2 dimensions",
+        ),
+        (
+            lambda state, arrays: (
+                state["vocabularies"].append(None),
+                state["emissions"].append("poisson"),
+                arrays.update(rates=np.zeros((3, 1))),
+            ),
+            "rates_ must be positive",
         ),
         (lambda state, arrays: state["vocabularies"].append(["a"]), "no array 'emission/3'"),
         (

@@ -27,6 +27,7 @@ __all__ = [
     "OOV",
     "Column",
     "Columns",
+    "counts",
     "encode",
     "first_occurrences",
     "is_numeric",
@@ -34,6 +35,7 @@ __all__ = [
     "look_up",
     "numbers",
     "of_numbers",
+    "place",
     "read",
     "refuse_missing",
     "symbols",
@@ -214,6 +216,29 @@ def numbers(column: Column, offsets: np.ndarray, c: int, missing: bool = False) 
         if not np.isfinite(float(value)) and not (missing and np.isnan(float(value))):
             raise NonFiniteError(f"{where}: not finite ({value})")
     of_token: np.ndarray = np.array(column.values, dtype=np.float64)[column.codes]
+    return of_token
+
+
+def counts(column: Column, offsets: np.ndarray, c: int, missing: bool = False) -> np.ndarray:
+    """A column as floats that are whole numbers of at least 0; NaN may be there if it stands for
+    what is `missing`.
+    """
+    of_token = numbers(column, offsets, c, missing=True)
+    gone = np.isnan(of_token)
+    if np.any(gone) and not missing:
+        raise NonFiniteError(
+            f"{place(int(np.argmax(gone)), offsets)}, column {c}: not finite (nan); a vector of "
+            "counts must have all its counts"
+        )
+    with np.errstate(invalid="ignore"):
+        # larger numbers have no next one as floats
+        good = gone | ((of_token >= 0) & (of_token == np.floor(of_token)) & (of_token <= 2.0**53))
+    if not np.all(good):
+        t = int(np.argmin(good))
+        raise ValueError(
+            f"{place(t, offsets)}, column {c}: {of_token[t]:g} is not a count, which is a whole "
+            "number from 0 to 2 ** 53"
+        )
     return of_token
 
 

@@ -19,6 +19,7 @@ from sklearn_struct.encoding.parameter_checks import (
 )
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.hidden_markov.base_streams import BaseStreams
+from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
     Observed,
@@ -26,7 +27,6 @@ from sklearn_struct.hidden_markov.em_steps import (
     possible_potentials,
     potentials,
 )
-from sklearn_struct.hidden_markov.gaussians import draw_numbers
 from sklearn_struct.hidden_markov.markov_chain import choose, draw, ends_itself, terminates
 
 __all__ = ["BaseHiddenChain"]
@@ -207,19 +207,26 @@ class BaseHiddenChain(BaseStreams):
         codes, offsets = draw(model.markov, n_samples, rng, length)
         y = label_codes.decode(codes, self.classes_, offsets)
         return object_array(
-            [self._written(rows) for rows in cut(self._emit(codes, rng), offsets)]
+            [self._written(rows) for rows in cut(self._emit(codes, offsets, rng), offsets)]
         ), y
 
-    def _emit(self, labels: np.ndarray, rng: np.random.RandomState) -> Any:
+    def _emit(self, labels: np.ndarray, offsets: np.ndarray, rng: np.random.RandomState) -> Any:
         """What states emit, as rows."""
         # drawn before values, in this order for any model: a seed means the same sample
-        numbers = draw_numbers(self._gaussians(), labels, rng)
+        numbers = self._gaussians().draw(labels, offsets, rng)
         codes = [
             choose(np.exp(table), labels, rng)
             for table in self.emission_logprob_
             if table is not None
         ]
-        return self._rows(codes, numbers)
+        numeric = {
+            "gaussian": numbers,
+            "poisson": poisson.draw_counts(self._rates(), labels, rng),
+            "multinomial": multinomial.draw_outcomes(
+                self._outcomes(), labels, vars(self).get("n_trials_", 0), rng
+            ),
+        }
+        return self._rows(codes, numeric)
 
     def replace_oov(self, X: Any, *, first: bool = False) -> np.ndarray:
         """X as the model sees it: what is out of vocabulary is ``"<OOV>"``.

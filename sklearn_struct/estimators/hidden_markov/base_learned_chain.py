@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -21,19 +21,27 @@ from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import check_total, is_per_token
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
+from sklearn_struct.estimators.hidden_markov.clusters import clusters
 from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
 from sklearn_struct.estimators.hidden_markov.stream_learning import (
+    check_lengths,
     check_numbers_are_there,
     kinds_of,
     learn_streams,
+    mean_trials,
+    refuse_gaps,
 )
 from sklearn_struct.estimators.hidden_states.restarts import seeds
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
-from sklearn_struct.hidden_markov.gaussians import of_kind
+from sklearn_struct.hidden_markov.number_steps import NumberSteps
+from sklearn_struct.hidden_markov.poisson import least_rates
 
-__all__ = ["BaseLearnedChain"]
+__all__ = ["BaseLearnedChain", "Data"]
+
+# the arguments of `Training`
+Data: TypeAlias = tuple[Observed, np.ndarray, np.ndarray, int, Options, Pool]
 
 
 class BaseLearnedChain(BaseHiddenChain):
@@ -46,6 +54,8 @@ class BaseLearnedChain(BaseHiddenChain):
     transition_smoothing: Any
     covariance_type: str
     oov: str | None
+    n_mixtures: int
+    autoregression: int
     min_variance: float
     n_states: Any
     init: str
@@ -75,14 +85,7 @@ class BaseLearnedChain(BaseHiddenChain):
         weight = self._weight_of_sequences(sample_weight, len(columns.offsets) - 1)
         of_tokens = check_total(np.repeat(weight, np.diff(columns.offsets)))
         self._kind = columns.kind
-        if init is None:
-            kinds = kinds_of(columns, self.emissions)
-            self.vocabulary_, observed = learn_streams(columns, of_tokens > 0, kinds, self.oov)
-        else:
-            self.vocabulary_ = init.vocabulary_
-            self.emission_logprob_ = init.emission_logprob_
-            observed = self._observe(columns)
-        check_numbers_are_there(observed, of_tokens > 0, self.vocabulary_)
+        observed = self._learn_observed(columns, of_tokens > 0, init)
         K = len(self.classes_)
         with Pool(self.n_jobs) as pool:
             options = self._options(observed, weight, init)
@@ -111,18 +114,58 @@ class BaseLearnedChain(BaseHiddenChain):
     def _start_of_seed(self, training: Any, seed: int) -> Any:
         return self._start(training, np.random.RandomState(seed), None)
 
-    def _training(self, data: tuple[Any, ...], init: Any) -> Any:
-        """The steps of EM; `data` are the arguments of `Training`."""
+    def _training(self, data: Data, init: Any) -> Any:
+        """The steps of EM."""
         return Training(*data)
 
     def _start(self, training: Any, rng: np.random.RandomState, init: Any) -> Any:
         """The model that EM starts from."""
-        return start(self.init, training, rng) if init is None else self._taken_over(init)
+        if init is None:
+            return start(self.init, training, rng)
+        return self._taken_over(init, training.options.numbers)
 
-    def _taken_over(self, init: Any) -> HiddenMarkov:
+    def _learn_observed(self, columns: streams.Columns, used: np.ndarray, init: Any) -> Observed:
+        """What all tokens emit, and what the tokens used say about that."""
+        if init is None:
+            self._emissions = kinds_of(columns, self.emissions)
+            self.vocabulary_, observed = learn_streams(columns, used, self._emissions, self.oov)
+        else:
+            self._emissions = init._kinds
+            self.vocabulary_ = init.vocabulary_
+            self.emission_logprob_ = init.emission_logprob_
+            observed = self._observe(columns)
+        check_numbers_are_there(observed, used, self._emissions)
+        self._check_numbers(observed, used)
+        self.n_trials_ = mean_trials(observed, used)
+        return observed
+
+    def _check_numbers(self, observed: Observed, used: np.ndarray) -> None:
+        """Raise unless measurements are what the parameters ask for."""
+        several = {"n_mixtures": self.n_mixtures - 1, "autoregression": self.autoregression}
+        asked = [name for name, more in several.items() if more > 0]
+        if asked and not observed.numbers.shape[1]:
+            raise ValueError(
+                f"{asked[0]}={getattr(self, asked[0])} needs a stream of measurements, and X has "
+                "none"
+            )
+        if len(asked) > 1:
+            raise ValueError("autoregression goes with n_mixtures=1 only")
+        if self.autoregression:
+            refuse_gaps(observed)
+            check_lengths(observed, used, self.autoregression)
+
+    def _taken_over(self, init: Any, numbers: NumberSteps) -> HiddenMarkov:
         """The model of another estimator, with covariances of this one's type."""
         model: HiddenMarkov = init._model()
-        return model._replace(gaussians=of_kind(model.gaussians, self.covariance_type))
+        named = model.gaussians.named
+        for name, table in (
+            ("n_mixtures", "mixture_logprob"),
+            ("autoregression", "autoregression"),
+        ):
+            there = named[table].shape[1]
+            if there != getattr(self, name):
+                raise ValueError(f"init has {name}={there}, not {getattr(self, name)}")
+        return model._replace(gaussians=numbers.taken_over(model.gaussians))
 
     def _weight_of_sequences(self, sample_weight: Any, n: int) -> np.ndarray:
         if is_per_token(sample_weight):
@@ -152,9 +195,8 @@ class BaseLearnedChain(BaseHiddenChain):
         n_values = [len(values) + (self.oov is not None) for values in tables]
         if init is not None:
             n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
-        floor = least_variances(
-            observed.numbers, np.repeat(weight, observed.lengths), self.min_variance
-        )
+        of_tokens = np.repeat(weight, observed.lengths)
+        floor = least_variances(observed.numbers, of_tokens, self.min_variance)
         if not np.all(np.isfinite(floor)):
             raise NonFiniteError("the variance of a column of X is not finite; scale X")
         return Options(
@@ -166,4 +208,8 @@ class BaseLearnedChain(BaseHiddenChain):
             self.transition_smoothing if np.ndim(self.transition_smoothing) == 0 else 0.0,
             floor,
             self.covariance_type,
+            least_rates(observed.events, of_tokens, self.min_variance),
+            self.n_mixtures,
+            self.autoregression,
+            clusters,
         )

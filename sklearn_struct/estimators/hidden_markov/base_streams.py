@@ -19,7 +19,9 @@ from sklearn_struct.estimators.fitting.base_sequence import (
     BaseSequenceEstimator,
     Sequences,
 )
+from sklearn_struct.estimators.hidden_markov.learned_counts import BaseCounts
 from sklearn_struct.estimators.hidden_markov.learned_covariances import BaseCovariances
+from sklearn_struct.estimators.hidden_markov.stream_learning import read_streams, refuse_gaps
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
@@ -30,10 +32,9 @@ from sklearn_struct.hidden_markov.markov_chain import named, named_shapes, of_na
 __all__ = ["BaseStreams"]
 
 
-class BaseStreams(BaseCovariances, BaseSequenceEstimator):
+class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
     """A hidden Markov model as its learned attributes say: they are the truth, and replaceable."""
 
-    vocabulary_: list[dict[Any, int] | None]
     emission_logprob_: list[np.ndarray | None]
     # whether states last as long as distributions of their own say
     _has_durations = False
@@ -43,21 +44,24 @@ class BaseStreams(BaseCovariances, BaseSequenceEstimator):
         names = named_shapes(len(self.classes_), order_of(self.transition_logprob_))
         markov = of_named({name: getattr(self, f"{name}_logprob_") for name in names})
         tables = [table for table in self.emission_logprob_ if table is not None]
-        return HiddenMarkov(markov, tables, self._gaussians())
+        return HiddenMarkov(markov, tables, self._gaussians(), self._rates(), self._outcomes())
 
     def _learned(self, model: HiddenMarkov) -> dict[str, Any]:
         """A chain of contexts as learned attributes."""
-        markov, tables, gaussians = model
-        left = iter(tables)
+        gaussians = model.gaussians
+        left = iter(model.tables)
         attributes: dict[str, Any] = {
-            "means_": gaussians.mean,
-            "covariances_": gaussians.covariance,
+            **{f"{name}_": table for name, table in gaussians.named.items()},
             "_covariance_type": gaussians.kind,
+            "rates_": model.rates,
+            "count_logprob_": model.outcomes,
         }
         attributes["emission_logprob_"] = [
             None if values is None else next(left) for values in self.vocabulary_
         ]
-        return attributes | {f"{name}_logprob_": table for name, table in named(markov).items()}
+        return attributes | {
+            f"{name}_logprob_": table for name, table in named(model.markov).items()
+        }
 
     def _read_columns(self, X: Any, reset: bool) -> tuple[streams.Columns, bool]:
         """The columns of X, checked against those of `fit`, and whether X is a batch of sequences
@@ -94,36 +98,37 @@ class BaseStreams(BaseCovariances, BaseSequenceEstimator):
     def _read_X(self, X: Any, reset: bool) -> Sequences:
         columns, flat = self._read_columns(as_list(X), reset)
         observed: Any = self._observe(columns)
+        if self._lags:
+            refuse_gaps(observed)
         return Sequences(observed, flat)
 
     def _observe(self, columns: streams.Columns) -> Observed:
         """Codes and numbers of columns by the vocabularies learned before."""
-        codes = []
-        numbers = [np.empty((columns.offsets[-1], 0))]
-        for c, (column, values) in enumerate(zip(columns.columns, self.vocabulary_, strict=True)):
-            if values is None:
-                numbers.append(streams.numbers(column, columns.offsets, c, missing=True)[:, None])
-            else:
-                streams.refuse_missing(column, columns.offsets, c)
-                table = self.emission_logprob_[c]
-                # one more column than values is that of all others
-                oov = None if table is not None and table.shape[1] == len(values) else "smoothing"
-                codes.append(streams.encode(column, values, oov, columns.offsets, c))
-        return Observed(codes, np.hstack(numbers), columns.offsets)
 
-    def _rows(self, codes: list[np.ndarray], numbers: np.ndarray) -> Any:
-        """Codes and numbers of streams as rows: an array if all are numbers, else tuples."""
-        if not codes:
-            return numbers
+        def encode(column: streams.Column, c: int) -> np.ndarray:
+            values = self.vocabulary_[c] or {}
+            table = self.emission_logprob_[c]
+            # one more column than values is that of all others
+            oov = None if table is not None and table.shape[1] == len(values) else "smoothing"
+            return streams.encode(column, values, oov, columns.offsets, c)
+
+        return read_streams(columns, self._kinds, encode)
+
+    def _rows(self, codes: list[np.ndarray], numeric: dict[str, np.ndarray]) -> Any:
+        """Codes, and numbers by their kinds, as rows: an array if all are numbers, else tuples."""
         of_values = iter(codes)
-        of_numbers = iter(numbers.T)
-        columns = []
-        for values in self.vocabulary_:
+        of_numbers = {kind: iter(numbers.T) for kind, numbers in numeric.items()}
+        columns: list[Any] = []
+        for kind, values in zip(self._kinds, self.vocabulary_, strict=True):
             if values is None:
-                columns.append(next(of_numbers).tolist())
+                numbers = next(of_numbers[kind])
+                is_whole = kind != "gaussian" and not np.isnan(numbers).any()
+                columns.append(numbers.astype(np.int64) if is_whole else numbers)
             else:
-                columns.append(object_array([*values, streams.OOV])[next(of_values)].tolist())
-        return list(zip(*columns, strict=True))
+                columns.append(object_array([*values, streams.OOV])[next(of_values)])
+        if not codes:
+            return np.column_stack(columns).astype(np.float64, copy=False)
+        return list(zip(*(column.tolist() for column in columns), strict=True))
 
     def _written(self, rows: Any) -> Any:
         """The rows of a sequence in the form of X."""
@@ -144,7 +149,7 @@ class BaseStreams(BaseCovariances, BaseSequenceEstimator):
             for codes, values in zip(all_codes, tables, strict=True):
                 # -1 is no value, so that tokens which are not used are no first occurrences
                 codes[streams.first_occurrences(np.where(used, codes, -1))] = len(values)
-        rows = self._rows(all_codes, observed.numbers)
+        rows = self._rows(all_codes, observed.numeric)
         return object_array([self._written(part) for part in cut(rows, observed.offsets)])
 
     def _refuse_other_streams(self, init: Any) -> None:

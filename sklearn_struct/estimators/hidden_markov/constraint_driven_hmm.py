@@ -205,7 +205,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         self._kind = columns.kind
         kinds = kinds_of(columns, "auto")
         self.vocabulary_, observed = learn_streams(columns, used, kinds, "first")
-        check_numbers_are_there(observed, used, self.vocabulary_)
+        check_numbers_are_there(observed, used, kinds)
         with Pool(self.n_jobs) as pool:
             training = self._training(observed, codes, weight, self.vocabulary_, pool)
             rounds = ConstraintRounds(

@@ -9,13 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from sklearn_struct.estimators.fitting.iterations import Iterations
+from sklearn_struct.estimators.hidden_markov.clusters import clusters
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
 from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
-from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.solvers.em import Maximum, em
 
 __all__ = ["learn", "spread_out", "start"]
@@ -25,32 +24,14 @@ def start(init: str, training: Training, rng: np.random.RandomState) -> HiddenMa
     """From labels as far as they are known, else from clusters of tokens, or at random."""
     if np.any(training.codes >= 0):
         return labelled_start(training, training.codes, rng)
-    numeric = training.observed.numbers.shape[1] > 0
+    numeric = training.observed.measured.shape[1] > 0
     if init == "random" or (init == "auto" and not numeric):
         return random_start(training, rng)
     if not numeric:
         raise ValueError("init='kmeans' needs numeric columns; use init='random'")
-    # clusters are as good as labels that somebody has guessed
-    return labelled_start(training, _clusters(training, rng), rng)
-
-
-def _clusters(training: Training, rng: np.random.RandomState) -> np.ndarray:
-    from sklearn.cluster import KMeans  # slow to import, and seldom needed
-
-    numbers = training.observed.numbers
-    weight = training.token_weight
-    missing = np.isnan(numbers)
-    empty = missing.all(axis=1)
-    if np.any(missing):
-        means = fit_gaussians(numbers, weight[:, None], np.zeros(numbers.shape[1])).mean
-        numbers = np.where(missing, means, numbers)
-        weight = np.where(empty, 0.0, weight)
-    with threadpool_limits(1):  # sums of several threads have no fixed order
-        k_means = KMeans(training.n_labels, n_init=3, random_state=rng)
-        k_means.fit(numbers, sample_weight=weight)
-    # a token without numbers is in no cluster
-    labels: np.ndarray = np.where(empty, -1, k_means.labels_)
-    return labels
+    # clusters are as good as labels that somebody has guessed; a token without numbers is in none
+    codes = clusters(training.observed.measured, training.token_weight, training.n_labels, rng)
+    return labelled_start(training, codes, rng)
 
 
 def spread_out(training: Training) -> np.ndarray:

@@ -16,8 +16,10 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
     RandomParameters,
     ThreadParameters,
 )
+from sklearn_struct.estimators.hidden_markov.base_learned_chain import Data
 from sklearn_struct.estimators.hidden_markov.duration_predictions import BaseDurationPredictions
 from sklearn_struct.estimators.hidden_markov.em_fit import start
+from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
 from sklearn_struct.hidden_markov import semi_markov
 from sklearn_struct.hidden_markov.duration_steps import DurationOptions, DurationTraining
 from sklearn_struct.hidden_markov.durations import KINDS as DURATIONS
@@ -66,7 +68,8 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
     duration_smoothing : float, default=0.1
         Added to the count of each duration with each label, if `durations` is "categorical". 0 is
         maximum likelihood.
-    emissions : {"auto", "categorical", "gaussian"} or list of these, default="auto"
+    emissions : {"auto", "categorical", "gaussian", "poisson", "multinomial"} or list of these, \
+default="auto"
         How each stream is distributed, as in `HMM`.
     smoothing : float, default=1.0
         Added to the count of each value with each label. 0 is maximum likelihood.
@@ -76,6 +79,10 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
         How values are treated that `fit` has not seen (out of vocabulary), as in `HMM`.
     covariance_type : {"diag", "full", "tied", "spherical"}, default="diag"
         Covariances of the streams of numbers, as in `HMM`.
+    n_mixtures : int, default=1
+        Number of normal distributions of each label, as in `HMM`.
+    autoregression : int, default=0
+        Number of tokens before that the means of numbers depend on, as in `HMM`.
     min_variance : float, default=1e-4
         Smallest variance of a number with one label, as a share of its variance in all of X, as in
         `HMM`.
@@ -125,6 +132,10 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
         Variances or covariance matrices of the streams of numbers, as in `HMM`.
     variances_ : ndarray of shape (n_labels, n_numeric_streams)
         Variance of each stream of numbers.
+    mixture_logprob_, autoregression_, rates_, count_logprob_ : ndarray
+        Of mixtures, autoregressions and counts, as in `HMM`.
+    n_trials_ : int
+        Mean number of trials of a token with multinomial streams, as in `HMM`.
     n_iter_ : int
         Iterations of EM; 1 where all labels are known.
     loss_curve_ : list of float
@@ -178,6 +189,8 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
     transition_smoothing: float = 0.0
     oov: str | None = "first"
     covariance_type: str = "diag"
+    n_mixtures: int = 1
+    autoregression: int = 0
     min_variance: float = 1e-4
     n_states: Any = None
     init: str = "auto"
@@ -192,11 +205,13 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
         "max_length": [Interval(Integral, 1, None, closed="left")],
         "right_censored": ["boolean"],
         "duration_smoothing": [Interval(Real, 0, None, closed="left")],
-        "emissions": [StrOptions({"auto", "categorical", "gaussian"}), list, tuple],
+        "emissions": [StrOptions({"auto", *EMISSIONS}), list, tuple],
         "smoothing": [Interval(Real, 0, None, closed="left")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
         "oov": [StrOptions({"first", "smoothing"}), None],
         "covariance_type": [StrOptions(set(KINDS))],
+        "n_mixtures": [Interval(Integral, 1, None, closed="left")],
+        "autoregression": [Interval(Integral, 0, None, closed="left")],
         "min_variance": [Interval(Real, 0, None, closed="neither")],
         "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
         "init": [StrOptions({"auto", "kmeans", "random"})],
@@ -236,7 +251,7 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         self._learn(X, y, sample_weight, init, progress)
 
-    def _training(self, data: tuple[Any, ...], init: Any) -> DurationTraining:
+    def _training(self, data: Data, init: Any) -> DurationTraining:
         plain = Training(*data)
         self._check_lengths(plain)
         options = DurationOptions(
@@ -250,7 +265,7 @@ class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDuration
     def _start(self, training: Any, rng: np.random.RandomState, init: Any) -> Any:
         if init is None:
             return training.start(start(self.init, training.plain, rng), self.tol)
-        hidden = self._taken_over(init)
+        hidden = self._taken_over(init, training.plain.options.numbers)
         if not init._has_durations:
             return training.with_durations(hidden)
         model = init._with_durations()

@@ -140,6 +140,7 @@ class BaseOnlinePredictions(BaseHiddenChain):
         check_count(steps, "steps", 8)
         check_is_fitted(self)
         check_params(self, *self._settings)
+        _refuse_lags(self._model())
         if X is not None:
             state = self._filtered(self._read_X(X, reset=False), state)[2]
         elif state is None:
@@ -154,10 +155,16 @@ class BaseOnlinePredictions(BaseHiddenChain):
     def _forecast(
         self, model: HiddenMarkov, proba: np.ndarray, log_continues: np.ndarray
     ) -> Forecast:
-        mean = proba @ model.gaussians.mean
-        away = model.gaussians.mean - mean[:, None]
-        # variances within labels and between them
-        variance = np.sum(proba[:, :, None] * (model.gaussians.variance + away**2), axis=1)
+        named = model.gaussians.named
+        d = named["means"].shape[-1]
+        # of each normal distribution, of which a label may have several
+        share = (proba[:, :, None] * np.exp(named["mixture_logprob"])).reshape(len(proba), -1)
+        means = named["means"].reshape(-1, d)
+        mean = share @ means
+        away = means - mean[:, None]
+        # variances within distributions and between them
+        within = model.gaussians.variance.reshape(-1, d)
+        variance = np.sum(share[:, :, None] * (within + away**2), axis=1)
         tables = [
             None if table is None else proba @ np.exp(table) for table in self.emission_logprob_
         ]
@@ -171,6 +178,8 @@ class BaseOnlinePredictions(BaseHiddenChain):
         """Probabilities of labels and scores of all tokens, and the states after them."""
         observed: Any = sequences.X
         model = self._model()
+        if state is not None:
+            _refuse_lags(model)
         states = None if state is None else self._checked(state, len(observed))
         n_contexts = len(model.markov.stop)
         at = Progressed.nowhere(len(observed), n_contexts)
@@ -221,10 +230,20 @@ class BaseOnlinePredictions(BaseHiddenChain):
         """What tells models with different parameters apart."""
         digest = blake2b(repr(self.classes_.tolist()).encode(), digest_size=8)
         tables = [table.ravel()[:: max(table.size // SAMPLED, 1)] for table in model.tables]
-        for part in (*model.markov, *model.gaussians[:2], *tables):
+        numbers = model.gaussians.named.values()
+        for part in (*model.markov, *numbers, model.rates, model.outcomes, *tables):
             digest.update(repr(part.shape).encode())
             digest.update(np.ascontiguousarray(part, dtype=np.float64).tobytes())
         return digest.hexdigest()
+
+
+def _refuse_lags(model: HiddenMarkov) -> None:
+    """Raise ValueError for a model whose emissions depend on tokens before, which no state has."""
+    if model.gaussians.named["autoregression"].shape[1]:
+        raise ValueError(
+            "with autoregression, tokens depend on those before them, which a state does not "
+            "have; give whole sequences to filter_proba or log_score"
+        )
 
 
 def _progressed(states: Iterable[FilterState], n_contexts: int) -> Progressed:

@@ -59,7 +59,7 @@ class RestrictionParameters:
         Number of imagined tokens, for each label, that have the covariance of all of X. See Notes.
     fixed : tuple of {"start", "transition", "stop", "emission", "means", "covariances"}, default=()
         What is not learned: it stays as in the `init` that `fit` is given. "emission" is all
-        tables. "transition" fixes the end, too, since both sum to 1. If "stop" alone is fixed, the
+        distributions of symbols and counts. "transition" fixes the end, too, since both sum to 1. If "stop" alone is fixed, the
         transitions of a row sum to what it leaves.
     """
 
@@ -86,14 +86,14 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
     """A hidden Markov model whose parameters may be forbidden, fixed, or expected before."""
 
     def _training(self, data: Data, init: Any) -> Any:
-        observed, codes, weight, *_ = data
-        given = None if init is None else self._taken_over(init)
+        observed, codes, weight, _, options, _ = data
+        given = None if init is None else self._taken_over(init, options.numbers)
         restrictions = self._restrictions(observed, codes, weight, given)
         return Training(*data) if restrictions is None else RestrictedTraining(*data, restrictions)
 
     def _start(self, training: Any, rng: np.random.RandomState, init: Any) -> Any:
         if init is not None:
-            return _nearest(training, self._taken_over(init))
+            return _nearest(training, self._taken_over(init, training.options.numbers))
         rule = self.allowed_transitions
         in_order = isinstance(rule, str) and rule == LEFT_TO_RIGHT
         if in_order and not training.any_known and self.init != "random":
@@ -118,6 +118,12 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
         allowed = self._allowed()
         smoothing = self._smoothing()
         imagined = self.mean_smoothing + self.covariance_smoothing
+        several = self.n_mixtures > 1 or self.autoregression > 0
+        if several and (imagined > 0 or fixed & {"means", "covariances"}):
+            raise ValueError(
+                "mean_smoothing, covariance_smoothing and fixed means or covariances are for one "
+                "normal distribution of each label: n_mixtures=1 and autoregression=0"
+            )
         if allowed is None and not fixed and np.ndim(smoothing) == 0 and imagined == 0:
             return None
         K = len(self.classes_)
@@ -158,12 +164,13 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
             raise ValueError("fixed: without `stop` there is no probability of the end to keep")
         if fixed & {"transition", "stop"} and ends_itself(given.markov) != self.stop:
             raise ValueError(f"fixed: `init` was fitted with stop={not self.stop}, not {self.stop}")
-        has_numbers = given.gaussians.mean.size > 0
+        has_numbers = given.gaussians.named["means"].size > 0
         for name in sorted(fixed & {"means", "covariances"}):
             if not has_numbers:
                 raise ValueError(f"fixed: `init` has no streams of numbers, so no {name}")
-        if "emission" in fixed and not given.tables:
-            raise ValueError("fixed: `init` has no streams of symbols, so no emission")
+        others = given.rates.size + given.outcomes.size
+        if "emission" in fixed and not given.tables and not others:
+            raise ValueError("fixed: `init` has no streams of symbols or counts, so no emission")
         return fixed
 
     def _smoothing(self) -> Any:

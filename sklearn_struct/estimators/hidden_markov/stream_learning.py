@@ -2,59 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sklearn_struct.encoding.features import observation_streams as streams
-from sklearn_struct.exceptions import EmptyDataError
+from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
+from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.em_steps import Observed
 
-__all__ = ["check_numbers_are_there", "kinds_of", "learn_streams"]
+__all__ = [
+    "EMISSIONS",
+    "check_lengths",
+    "check_numbers_are_there",
+    "kinds_of",
+    "learn_streams",
+    "mean_trials",
+    "read_streams",
+    "refuse_gaps",
+]
+
+# how numbers of each kind are read
+READERS: dict[str, Callable[..., np.ndarray]] = {
+    "gaussian": partial(streams.numbers, missing=True),
+    "poisson": partial(streams.counts, missing=True),
+    "multinomial": streams.counts,
+}
+EMISSIONS = ("categorical", *READERS)
 
 
 def learn_streams(
     columns: streams.Columns, used: np.ndarray, kinds: list[str], oov: str | None
 ) -> tuple[list[dict[Any, int] | None], Observed]:
     """Vocabularies from the tokens that are used; codes and numbers of all tokens."""
+    vocabularies: list[dict[Any, int] | None] = [None] * len(kinds)
+
+    def learn(column: streams.Column, c: int) -> np.ndarray:
+        vocabularies[c], coded = streams.learn_values(column, used, oov)
+        return coded
+
+    observed = read_streams(columns, kinds, learn)
+    return vocabularies, observed
+
+
+def read_streams(
+    columns: streams.Columns,
+    kinds: list[str],
+    encode: Callable[[streams.Column, int], np.ndarray],
+) -> Observed:
+    """Numbers of each kind, and what `encode` makes of the symbols of a column."""
     codes = []
-    numbers = [np.empty((len(used), 0))]
-    vocabularies: list[dict[Any, int] | None] = []
+    numeric: dict[str, list[np.ndarray]] = {
+        kind: [np.empty((columns.offsets[-1], 0))] for kind in READERS
+    }
     for c, (column, kind) in enumerate(zip(columns.columns, kinds, strict=True)):
-        if kind == "gaussian":
-            numbers.append(streams.numbers(column, columns.offsets, c, missing=True)[:, None])
-            vocabularies.append(None)
-        else:
+        if kind == "categorical":
             streams.refuse_missing(column, columns.offsets, c)
-            values, coded = streams.learn_values(column, used, oov)
-            codes.append(coded)
-            vocabularies.append(values)
-    return vocabularies, Observed(codes, np.hstack(numbers), columns.offsets)
+            codes.append(encode(column, c))
+        else:
+            numeric[kind].append(READERS[kind](column, columns.offsets, c)[:, None])
+    return Observed(
+        codes,
+        np.hstack(numeric["gaussian"]),
+        columns.offsets,
+        Counts.of_events(np.hstack(numeric["poisson"])),
+        Counts.of_trials(np.hstack(numeric["multinomial"])),
+    )
 
 
-def check_numbers_are_there(
-    observed: Observed, used: np.ndarray, vocabularies: list[dict[Any, int] | None]
-) -> None:
+def check_numbers_are_there(observed: Observed, used: np.ndarray, kinds: list[str]) -> None:
     """Raise EmptyDataError for a stream of numbers that has only NaN in the tokens used."""
-    of_numbers = [c for c, values in enumerate(vocabularies) if values is None]
-    empty = np.isnan(observed.numbers[used]).all(axis=0)
-    if np.any(empty):
-        c = of_numbers[int(np.argmax(empty))]
-        raise EmptyDataError(
-            f"column {c} of X has no number to learn from, only NaN; remove the column"
+    for kind, numbers in observed.numeric.items():
+        of_kind = [c for c, name in enumerate(kinds) if name == kind]
+        empty = np.isnan(numbers[used]).all(axis=0)
+        if np.any(empty):
+            c = of_kind[int(np.argmax(empty))]
+            raise EmptyDataError(
+                f"column {c} of X has no number to learn from, only NaN; remove the column"
+            )
+
+
+def refuse_gaps(observed: Observed) -> None:
+    """Raise NonFiniteError for a missing measurement, which means of other tokens depend on."""
+    missing = np.isnan(observed.numbers)
+    if np.any(missing):
+        t = int(np.argmax(missing.any(axis=1)))
+        raise NonFiniteError(
+            f"{streams.place(t, observed.offsets)}: not finite (nan); with `autoregression` no "
+            "measurement may be missing"
         )
+
+
+def check_lengths(observed: Observed, used: np.ndarray, p: int) -> None:
+    """Raise EmptyDataError if no token used has p others before it."""
+    longest = max(observed.lengths[used[observed.offsets[:-1]]], default=0) if len(used) else 0
+    if longest <= p:
+        raise EmptyDataError(
+            f"autoregression={p} needs a sequence of more than {p} tokens; the longest one has "
+            f"{longest}"
+        )
+
+
+def mean_trials(observed: Observed, used: np.ndarray) -> int:
+    """How many trials the tokens used have on average, rounded."""
+    trials = observed.trials.numbers
+    return round(float(trials[used].sum(axis=1).mean())) if trials.shape[1] else 0
 
 
 def kinds_of(columns: streams.Columns, emissions: str | Sequence[str]) -> list[str]:
     """How each column is distributed."""
     n = len(columns.columns)
     given = [emissions] * n if isinstance(emissions, str) else list(emissions)
-    if len(given) != n or not set(given) <= {"auto", "categorical", "gaussian"}:
+    if len(given) != n or not set(given) <= {"auto", *EMISSIONS}:
         raise ValueError(f"emissions={emissions!r} does not say how each of {n} streams is emitted")
     alone = columns.kind == "values"
     numeric = (
         "gaussian" if streams.is_numeric(column, alone) else "categorical"
         for column in columns.columns
     )
-    return [of_column if kind == "auto" else kind for kind, of_column in zip(given, numeric)]
+    kinds = [of_column if kind == "auto" else kind for kind, of_column in zip(given, numeric)]
+    if kinds.count("multinomial") == 1:
+        raise ValueError(
+            "emissions='multinomial' needs two streams or more, which together are a vector of "
+            "counts; for one stream of counts write 'poisson'"
+        )
+    return kinds

@@ -73,6 +73,17 @@ class HiddenBase:
     def __init__(self, model: BaseHiddenChain, order: int) -> None:
         self.model = model
         self.order = at_least(order, model.transition_logprob_)
+        counted = {"poisson", "multinomial"} & set(model._kinds)
+        if counted:
+            raise ValueError(
+                f"the base has streams with emissions={min(counted)!r}; a base may have symbols "
+                "and measurements, not counts: use emissions='categorical' or 'gaussian'"
+            )
+        if model._lags:
+            raise ValueError(
+                "the base has `autoregression`, of which features have no expectation; use a base "
+                "with autoregression=0"
+            )
         self.columns = [c for c, known in enumerate(model.vocabulary_) if known is not None]
 
     def observe(self, X: Any) -> tuple[Observed, bool]:
@@ -140,8 +151,9 @@ class HiddenBase:
                 "expectations need a base whose sequences end by themselves: HMM(stop=True)"
             )
         if templates is None:
+            distributions: Any = self.model._gaussians()
             return StateChain(start, transition, stop, label, before, []), Emitted(
-                [], self.model.means_.T
+                [], distributions.mean.T
             )
         emission = [self._emission(c, known)[label] for c, known in enumerate(values(templates))]
         plain = StateChain(start, transition, stop, label, before, emission)

@@ -1,0 +1,29 @@
+"""Clusters of rows of numbers, of which some may be missing."""
+
+from __future__ import annotations
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
+
+__all__ = ["clusters"]
+
+
+def clusters(
+    numbers: np.ndarray, weight: np.ndarray, n: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """The cluster of each row by k-means, one of `n`; -1 for a row without numbers."""
+    from sklearn.cluster import KMeans  # slow to import, and seldom needed
+
+    missing = np.isnan(numbers)
+    empty = missing.all(axis=1)
+    if np.any(missing):
+        means = fit_gaussians(numbers, weight[:, None], np.zeros(numbers.shape[1])).mean
+        numbers = np.where(missing, means, numbers)
+        weight = np.where(empty, 0.0, weight)
+    with threadpool_limits(1):  # sums of several threads have no fixed order
+        k_means = KMeans(n, n_init=3, random_state=rng)
+        k_means.fit(numbers, sample_weight=weight)
+    labels: np.ndarray = np.where(empty, -1, k_means.labels_)
+    return labels

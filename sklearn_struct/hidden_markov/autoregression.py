@@ -1,0 +1,215 @@
+"""Normal distributions whose means depend on the tokens before, one regression of each state."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.hidden_markov.gaussian_moments import raised
+from sklearn_struct.hidden_markov.gaussians import Gaussians, draw_numbers, log_densities, of_kind
+from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
+
+__all__ = ["Autoregressive", "AutoregressiveSteps"]
+
+TINY = np.finfo(float).tiny
+
+
+class Autoregressive(NamedTuple):
+    """Of each state a regression on the p tokens before: matrices (K, p, d, d), and the normal
+    distribution of what is left, whose means are the constants.
+
+    The first p tokens of a sequence are given: their density is 1.
+    """
+
+    coefficient: np.ndarray
+    rest: Gaussians
+
+    @property
+    def kind(self) -> str:
+        """The kind of the covariances."""
+        return self.rest.kind
+
+    @property
+    def variance(self) -> np.ndarray:
+        """The variance of each state and column (K, d), given the tokens before."""
+        return self.rest.variance
+
+    @property
+    def named(self) -> dict[str, np.ndarray]:
+        """The tables that users know it by."""
+        return {**self.rest.named, "autoregression": self.coefficient}
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers are free."""
+        return self.rest.n_parameters + self.coefficient.size
+
+    @property
+    def slope(self) -> np.ndarray:
+        """The coefficients of each state (K, p * d, d), by which rows of lags are multiplied."""
+        K, p, d, _ = self.coefficient.shape
+        return np.swapaxes(self.coefficient, 2, 3).reshape(K, p * d, d)
+
+    def log_densities(self, x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
+        """Log-density of some rows of x in each state, given those before them."""
+        K, p = self.coefficient.shape[:2]
+        before, is_given = lags(x, offsets, rows, p)
+        log_p = np.empty((len(before), K))
+        for k, slope in enumerate(self.slope):
+            log_p[:, k] = log_densities(x[rows] - before @ slope, self._of_state(k))[:, 0]
+        log_p[is_given] = 0.0
+        return log_p
+
+    def _of_state(self, k: int) -> Gaussians:
+        mean, covariance, kind = self.rest
+        return Gaussians(
+            mean[k : k + 1], covariance if kind == "tied" else covariance[k : k + 1], kind
+        )
+
+    def with_states_of(self, other: Autoregressive, states: np.ndarray) -> Autoregressive:
+        """The constants and coefficients of some states of another one in the place of these."""
+        coefficient = self.coefficient.copy()
+        coefficient[states] = other.coefficient[states]
+        return Autoregressive(coefficient, self.rest.with_states_of(other.rest, states))
+
+    def draw(
+        self, states: np.ndarray, offsets: np.ndarray, rng: np.random.RandomState
+    ) -> np.ndarray:
+        """A row of numbers for each of the states (n,). What comes before a sequence is the mean
+        that its first state has in the long run.
+        """
+        p, d, _ = self.coefficient.shape[1:]
+        drawn = draw_numbers(self.rest, states, rng)
+        slope = self.slope
+        for first, stop in pairwise(offsets.tolist()):
+            if first == stop:
+                continue
+            k = states[first]
+            total = np.eye(d) - self.coefficient[k].sum(axis=0)
+            level = np.linalg.lstsq(total, self.rest.mean[k], rcond=None)[0]
+            window = np.vstack([np.tile(level, (p, 1)), drawn[first:stop]])
+            for t in range(p, len(window)):
+                # the lag 1 comes first
+                window[t] += window[t - p : t][::-1].ravel() @ slope[states[first + t - p]]
+            drawn[first:stop] = window[p:]
+        return drawn
+
+
+def lags(x: np.ndarray, offsets: np.ndarray, rows: slice, p: int) -> tuple[np.ndarray, np.ndarray]:
+    """The p rows before each of some rows of x, side by side with the nearest first, and which of
+    these rows are among the first p of their sequence (their lags are 0).
+    """
+    first, stop, _ = rows.indices(len(x))
+    places = np.arange(first, stop)
+    starts = offsets[np.searchsorted(offsets, places, side="right") - 1]
+    is_given = places - starts < p
+    before = np.zeros((len(places), p, x.shape[1]))
+    free = places[~is_given]
+    for lag in range(1, p + 1):
+        before[~is_given, lag - 1] = x[free - lag]
+    return before.reshape(len(places), -1), is_given
+
+
+class AutoregressiveSteps(NamedTuple):
+    """How regressions on p tokens before are learned; least variances (d,), the kind of
+    covariances.
+    """
+
+    floor: np.ndarray
+    kind: str
+    p: int
+
+    def is_hidden(self, x: np.ndarray) -> bool:
+        """Regressions need no EM where all labels are known."""
+        return False
+
+    def fit(
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        posterior: np.ndarray,
+        before: Autoregressive | None,
+        spare: np.ndarray,
+    ) -> Autoregressive:
+        """Weighted least squares. A state without mass has the regression of all rows."""
+        z, is_given = lags(x, offsets, slice(None), self.p)
+        weight = np.where(is_given[:, None], 0.0, posterior)
+        mass = weight.sum(axis=0)
+        empty = mass < TINY
+        if np.any(empty):
+            of_all = weight.sum(axis=1)
+            if of_all.sum() < TINY:
+                of_all = np.where(is_given, 0.0, spare)
+            weight[:, empty] = of_all[:, None]
+        K = len(mass)
+        d = x.shape[1]
+        slope = np.empty((K, z.shape[1], d))
+        mean = np.empty((K, d))
+        moments = np.empty((K, d, d))
+        for k in range(K):
+            slope[k], mean[k], moments[k] = _regression(z, x, weight[:, k])
+        coefficient = np.swapaxes(slope.reshape(K, self.p, d, d), 2, 3).copy()
+        if self.kind == "tied":
+            # a state without mass has nothing to say about a covariance of all
+            share = np.ones(K) if np.all(empty) else mass
+            matrix = np.tensordot(share / share.sum(), moments, 1)
+            return Autoregressive(coefficient, Gaussians(mean, raised(matrix, self.floor), "tied"))
+        return Autoregressive(coefficient, Gaussians(mean, self._above(moments), self.kind))
+
+    def _above(self, moments: np.ndarray) -> np.ndarray:
+        """Covariances of moments (K, d, d), above the floor."""
+        if self.kind == "full":
+            return raised(moments, self.floor)
+        variance = np.diagonal(moments, axis1=1, axis2=2)
+        above: np.ndarray
+        if self.kind == "spherical":
+            above = np.maximum(variance.mean(axis=1), self.floor.max())
+        else:
+            above = np.maximum(variance, self.floor)
+        return above
+
+    def begin(
+        self, x: np.ndarray, offsets: np.ndarray, posterior: np.ndarray, rng: np.random.RandomState
+    ) -> None:
+        """Least squares need nothing to begin with."""
+
+    def random(
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        share: np.ndarray,
+        K: int,
+        rng: np.random.RandomState,
+    ) -> Autoregressive:
+        """The regression of all rows, with constants at random residuals."""
+        alike = self.fit(x, offsets, share[:, None], None, share)
+        z, is_given = lags(x, offsets, slice(None), self.p)
+        weight = np.where(is_given, 0.0, share)
+        rest = random_gaussians(
+            x - z @ alike.slope[0], weight / weight.sum(), K, self.floor, self.kind, rng
+        )
+        return Autoregressive(np.repeat(alike.coefficient, K, axis=0), rest)
+
+    def taken_over(self, before: Autoregressive) -> Autoregressive:
+        """Covariances of this kind, as near as possible."""
+        return before._replace(rest=of_kind(before.rest, self.kind))
+
+
+def _regression(
+    z: np.ndarray, x: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Slopes and constants of the weighted regression of x on z, and the moments of what is left.
+
+    If z does not tell the slopes, they are the smallest ones.
+    """
+    used = weight > 0
+    root = np.sqrt(weight[used] / weight[used].sum())[:, None]
+    middle = (root**2 * z[used]).sum(axis=0)
+    level = (root**2 * x[used]).sum(axis=0)
+    # differences from the means, as squares of large numbers would cancel
+    away = root * (z[used] - middle)
+    slope = np.linalg.lstsq(away, root * (x[used] - level), rcond=None)[0]
+    left = root * (x[used] - level) - away @ slope
+    return slope, level - middle @ slope, left.T @ left

@@ -1,0 +1,218 @@
+"""Mixtures of normal distributions, one mixture of each state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.hidden_markov.densities import log_ratios
+from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians, raised
+from sklearn_struct.hidden_markov.gaussians import (
+    Gaussians,
+    draw_numbers,
+    log_densities,
+    no_lags,
+    of_kind,
+)
+from sklearn_struct.hidden_markov.gaussians import n_parameters as of_components
+from sklearn_struct.hidden_markov.markov_chain import choose
+from sklearn_struct.hidden_markov.mixture_kernels import components_shares, components_sums
+from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
+
+__all__ = ["MixtureSteps", "Mixtures", "components_of", "mixture_shape"]
+
+TINY = np.finfo(float).tiny
+SURE = 0.9  # how sure a cluster is of its component, where EM starts
+
+
+def mixture_shape(kind: str, K: int, M: int, d: int) -> tuple[int, ...]:
+    """The shape of the covariances of M components of each of K states."""
+    return {"diag": (K, M, d), "full": (K, M, d, d), "tied": (K, d, d), "spherical": (K, M)}[kind]
+
+
+class Mixtures(NamedTuple):
+    """Of each state a mixture: log-weights (K, M), and all K * M normal distributions.
+
+    Where ``kind`` is "tied", the components of a state have the same matrix, and ``components`` are
+    of the kind "full".
+    """
+
+    log_weight: np.ndarray
+    components: Gaussians
+    kind: str = "diag"
+
+    @property
+    def mean(self) -> np.ndarray:
+        """The mean of each state (K, d)."""
+        K, M = self.log_weight.shape
+        means = self.components.mean.reshape(K, M, -1)
+        mean: np.ndarray = (np.exp(self.log_weight)[:, :, None] * means).sum(axis=1)
+        return mean
+
+    @property
+    def variance(self) -> np.ndarray:
+        """The variance of each component and column (K, M, d)."""
+        variance: np.ndarray = self.components.variance.reshape(*self.log_weight.shape, -1)
+        return variance
+
+    @property
+    def named(self) -> dict[str, np.ndarray]:
+        """The tables that users know it by."""
+        K, M = self.log_weight.shape
+        d = self.components.mean.shape[1]
+        covariance = self.components.covariance
+        if self.kind == "tied":
+            covariance = covariance.reshape(K, M, d, d)[:, 0].copy()
+        return {
+            "means": self.components.mean.reshape(K, M, d),
+            "covariances": covariance.reshape(mixture_shape(self.kind, K, M, d)),
+            "mixture_logprob": self.log_weight,
+            "autoregression": no_lags(K, d),
+        }
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers are free."""
+        K, M = self.log_weight.shape
+        free: int = of_components(self.components) + K * (M - 1)
+        if self.kind == "tied":
+            d = self.components.mean.shape[1]
+            free -= K * (M - 1) * d * (d + 1) // 2
+        return free
+
+    def log_densities(self, x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
+        """Log-density of some rows of x in each state; that of missing numbers counts as 1."""
+        out = np.empty((len(x[rows]), len(self.log_weight)))
+        components_sums(self.weighted(x[rows]), out)
+        return out
+
+    def weighted(self, x: np.ndarray) -> np.ndarray:
+        """Logarithms of weights times densities of the components, (n, K * M)."""
+        log_p = log_densities(x, self.components)
+        log_p += self.log_weight.ravel()
+        return log_p
+
+    def with_states_of(self, other: Mixtures, states: np.ndarray) -> Mixtures:
+        """The means and weights of some states of another one in the place of these."""
+        M = self.log_weight.shape[1]
+        mean = self.components.mean.copy()
+        mean[np.repeat(states, M)] = other.components.mean[np.repeat(states, M)]
+        weight = np.where(states[:, None], other.log_weight, self.log_weight)
+        return Mixtures(weight, self.components._replace(mean=mean), self.kind)
+
+    def draw(
+        self, states: np.ndarray, offsets: np.ndarray, rng: np.random.RandomState
+    ) -> np.ndarray:
+        """A row of numbers for each of the states (n,)."""
+        M = self.log_weight.shape[1]
+        component = choose(np.exp(self.log_weight), states, rng)
+        return draw_numbers(self.components, states * M + component, rng)
+
+
+def components_of(gaussians: Gaussians, M: int) -> Mixtures:
+    """Mixtures of M equal components."""
+    kind = "full" if gaussians.kind == "tied" else gaussians.kind
+    each = of_kind(gaussians, kind)
+    K = len(each.mean)
+    return Mixtures(
+        np.full((K, M), -np.log(M)),
+        Gaussians(np.repeat(each.mean, M, axis=0), np.repeat(each.covariance, M, axis=0), kind),
+        gaussians.kind,
+    )
+
+
+class MixtureSteps(NamedTuple):
+    """How mixtures of M components are learned; least variances (d,), the kind of covariances, and
+    what cuts rows (with weights) into so many clusters.
+    """
+
+    floor: np.ndarray
+    kind: str
+    M: int
+    clusters: Callable[[np.ndarray, np.ndarray, int, np.random.RandomState], np.ndarray]
+
+    def is_hidden(self, x: np.ndarray) -> bool:
+        """Whether EM is needed where all labels are known: nobody knows the components."""
+        return True
+
+    def fit(
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        posterior: np.ndarray,
+        before: Mixtures | None,
+        spare: np.ndarray,
+    ) -> Mixtures:
+        """A step of EM from the mixtures `before`."""
+        if before is None:
+            before = components_of(
+                fit_gaussians(x, posterior, self.floor, self.kind, None, spare), self.M
+            )
+        shares = before.weighted(x)
+        components_shares(shares, np.ascontiguousarray(posterior, dtype=np.float64))
+        return self._of_shares(x, shares, before.components, spare)
+
+    def _of_shares(
+        self, x: np.ndarray, shares: np.ndarray, before: Gaussians | None, spare: np.ndarray
+    ) -> Mixtures:
+        """The most probable mixtures, given posteriors (n, K * M) of the components."""
+        mass = shares.sum(axis=0)
+        log_weight = log_ratios(mass.reshape(-1, self.M))
+        if self.kind != "tied":
+            components = fit_gaussians(x, shares, self.floor, self.kind, before, spare)
+            return Mixtures(log_weight, components, self.kind)
+        # no floor yet: what is raised is the matrix that a state's components share
+        apart = fit_gaussians(x, shares, np.zeros(x.shape[1]), "full", before, spare)
+        K = len(log_weight)
+        d = x.shape[1]
+        part = np.where(mass.reshape(K, self.M) < TINY, 0.0, np.exp(log_weight))
+        part[part.sum(axis=1) == 0] = 1 / self.M
+        scatter = apart.covariance.reshape(K, self.M, d, d)
+        matrix = raised((part[:, :, None, None] * scatter).sum(axis=1), self.floor)
+        components = Gaussians(apart.mean, np.repeat(matrix, self.M, axis=0), "full")
+        return Mixtures(log_weight, components, "tied")
+
+    def begin(
+        self, x: np.ndarray, offsets: np.ndarray, posterior: np.ndarray, rng: np.random.RandomState
+    ) -> Mixtures:
+        """What EM starts from where states are known: clusters of the rows of each state."""
+        shares = np.repeat(posterior / self.M, self.M, axis=1)
+        there = ~np.isnan(x).all(axis=1)
+        for k in range(posterior.shape[1]):
+            rows = np.flatnonzero((posterior[:, k] > 0) & there)
+            n = min(self.M, len(np.unique(x[rows], axis=0)))
+            if n < 2:
+                continue
+            cluster = self.clusters(x[rows], posterior[rows, k], n, rng)
+            sure = np.arange(self.M) == cluster[:, None]
+            part = np.where(sure, SURE, (1 - SURE) / (self.M - 1))
+            shares[rows, k * self.M : (k + 1) * self.M] = posterior[rows, k][:, None] * part
+        return self._of_shares(x, shares, None, posterior.sum(axis=1))
+
+    def random(
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        share: np.ndarray,
+        K: int,
+        rng: np.random.RandomState,
+    ) -> Mixtures:
+        """Means at random rows, drawn in proportion to `share`; the covariances of all rows."""
+        alike = random_gaussians(x, share, K * self.M, self.floor, self.kind, rng)
+        weight = np.full((K, self.M), -np.log(self.M))
+        kind = "full" if self.kind == "tied" else self.kind
+        return Mixtures(weight, of_kind(alike, kind), self.kind)
+
+    def taken_over(self, before: Mixtures) -> Mixtures:
+        """Mixtures of another kind of covariances, as near as possible."""
+        if before.kind == self.kind:
+            return before
+        d = before.components.mean.shape[1]
+        K, M = before.log_weight.shape
+        components = of_kind(before.components, "full" if self.kind == "tied" else self.kind)
+        if self.kind == "tied":
+            matrix = components.covariance.reshape(K, M, d, d).mean(axis=1)
+            components = components._replace(covariance=np.repeat(matrix, M, axis=0))
+        return Mixtures(before.log_weight, components, self.kind)

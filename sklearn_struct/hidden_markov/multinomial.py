@@ -1,0 +1,71 @@
+"""Multinomial distributions of vectors of counts, one of each label: a table (K, c) of logarithms
+of the probabilities of outcomes. How many trials a token has is given, not modelled.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.hidden_markov.counts import Counts
+from sklearn_struct.hidden_markov.densities import log_ratios
+from sklearn_struct.hidden_markov.gaussian_moments import weighted_sums
+
+__all__ = [
+    "add_log_probabilities",
+    "draw_outcomes",
+    "fit_outcomes",
+    "n_parameters",
+    "random_outcomes",
+]
+
+
+def add_log_probabilities(counts: Counts, table: np.ndarray, log_p: np.ndarray) -> None:
+    """Add to `log_p` (n, K) the log-probabilities of vectors of counts."""
+    x = counts.numbers
+    if x.shape[1] == 0:
+        return
+    never = table == -np.inf
+    if np.any(never):
+        # 0 times -inf would be NaN
+        log_p += x @ np.where(never, 0.0, table).T
+        log_p[x @ never.T.astype(np.float64) > 0] = -np.inf
+    else:
+        log_p += x @ table.T
+    log_p += counts.constant[:, None]
+
+
+def fit_outcomes(counts: Counts, posterior: np.ndarray, smoothing: float) -> np.ndarray:
+    """The most probable table; `smoothing` is added to the expected count of each outcome."""
+    if counts.numbers.shape[1] == 0:
+        return np.empty((posterior.shape[1], 0))
+    return log_ratios(weighted_sums(counts.numbers, posterior)[1].T, smoothing)
+
+
+def random_outcomes(
+    counts: Counts, weight: np.ndarray, K: int, smoothing: float, rng: np.random.RandomState
+) -> np.ndarray:
+    """Random probabilities in proportion to the frequencies of outcomes."""
+    if counts.numbers.shape[1] == 0:
+        return np.empty((K, 0))
+    frequency = weighted_sums(counts.numbers, weight[:, None])[1][:, 0] + smoothing
+    return log_ratios(frequency * rng.exponential(size=(K, counts.numbers.shape[1])))
+
+
+def draw_outcomes(
+    table: np.ndarray, states: np.ndarray, trials: int, rng: np.random.RandomState
+) -> np.ndarray:
+    """Counts (n, c) of states (n,), with so many trials each."""
+    drawn = np.zeros((len(states), table.shape[1]))
+    if table.shape[1] == 0:
+        return drawn
+    for k in np.unique(states):
+        here = states == k
+        p = np.exp(table[k])
+        drawn[here] = rng.multinomial(trials, p / p.sum(), size=int(here.sum()))
+    return drawn
+
+
+def n_parameters(table: np.ndarray) -> int:
+    """How many numbers are free: probabilities of a label sum to 1."""
+    free: int = len(table) * max(table.shape[1] - 1, 0)
+    return free

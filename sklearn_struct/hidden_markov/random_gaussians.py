@@ -1,0 +1,25 @@
+"""Normal distributions at random rows of numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
+from sklearn_struct.hidden_markov.gaussians import Gaussians
+
+__all__ = ["random_gaussians"]
+
+
+def random_gaussians(
+    x: np.ndarray,
+    share: np.ndarray,
+    K: int,
+    floor: np.ndarray,
+    kind: str,
+    rng: np.random.RandomState,
+) -> Gaussians:
+    """Means at rows that are drawn in proportion to `share`, and the covariances of all rows."""
+    alike = fit_gaussians(x, np.repeat(share[:, None], K, axis=1), floor, kind)
+    # means at tokens that occur, which are never far from all data
+    at = x[rng.choice(len(share), size=K, p=share)]
+    return alike._replace(mean=np.where(np.isnan(at), alike.mean, at))
