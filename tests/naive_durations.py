@@ -15,7 +15,7 @@ class Lasting:
         self.hsmm = hsmm
         self.K = len(hsmm.classes_)
         hidden = Hidden(hsmm, rows[:0])
-        self.emission = [[hidden.emit(row, k) for k in range(self.K)] for row in rows]
+        self.emission = [[hidden.emit(rows, t, k) for k in range(self.K)] for t in range(len(rows))]
         self.y = list(product(range(self.K), repeat=len(rows)))
         self.log_p = np.array([self.joint(y) for y in self.y])
 

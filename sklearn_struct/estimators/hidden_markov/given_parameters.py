@@ -17,7 +17,7 @@ from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.estimators.hidden_markov.base_streams import BaseStreams
 from sklearn_struct.estimators.hidden_markov.learned_covariances import check_covariances
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
-from sklearn_struct.hidden_markov.gaussians import KINDS, covariance_shape
+from sklearn_struct.hidden_markov.gaussians import KINDS, covariance_shape, no_lags
 from sklearn_struct.hidden_markov.markov_chain import named_shapes, order_of
 
 __all__ = ["BaseGivenParameters"]
@@ -161,6 +161,12 @@ class BaseGivenParameters(BaseStreams):
         made.means_ = mean[sort]
         made.covariances_ = covariance if covariance_type == "tied" else covariance[sort]
         made._covariance_type = covariance_type
+        K, n_numbers = mean.shape
+        made.mixture_logprob_ = np.zeros((K, 1))
+        made.autoregression_ = no_lags(K, n_numbers)
+        made.rates_ = np.empty((K, 0))
+        made.count_logprob_ = np.empty((K, 0))
+        made.n_trials_ = 0
         made._kind = streams.kind
         made._rows_in = False
         made._names_in = None

@@ -59,8 +59,8 @@ class RestrictionParameters:
         Number of imagined tokens, for each label, that have the covariance of all of X. See Notes.
     fixed : tuple of {"start", "transition", "stop", "emission", "means", "covariances"}, default=()
         What is not learned: it stays as in the `init` that `fit` is given. "emission" is all
-        distributions of symbols and counts. "transition" fixes the end, too, since both sum to 1. If "stop" alone is fixed, the
-        transitions of a row sum to what it leaves.
+        distributions of symbols and counts. "transition" fixes the end, too, since both sum to 1.
+        If "stop" alone is fixed, the transitions of a row sum to what it leaves.
     """
 
     allowed_transitions: Any = None

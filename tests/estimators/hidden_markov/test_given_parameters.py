@@ -264,5 +264,5 @@ def test_mistakes_with_fixed_parameters():
         HMM(fixed=["means"]).fit(words, words, init=symbols)
     numbers = [np.array([[0.0], [1.0]])]
     gaussian = HMM().fit(numbers, [[0, 1]])
-    with pytest.raises(ValueError, match="no streams of symbols, so no emission"):
+    with pytest.raises(ValueError, match="no streams of symbols or counts, so no emission"):
         HMM(fixed=["emission"]).fit(numbers, [[0, 1]], init=gaussian)
