@@ -79,6 +79,7 @@ from speed import (
     parsers,
     responsiveness,
     roofline,
+    state_durations,
     threads,
     versions,
 )
@@ -125,6 +126,7 @@ SUITES = (
     growth,
     criteria,
     embeddings,
+    state_durations,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 ROWS = [

@@ -10,6 +10,9 @@ from sklearn_struct.compiled.kernel import kernel
 
 __all__ = ["log_sum"]
 
+# logarithms of shares that no sum has digits for
+NOTHING = -60.0
+
 
 @kernel
 def log_sum(scores: np.ndarray) -> Any:
@@ -22,6 +25,9 @@ def log_sum(scores: np.ndarray) -> Any:
     if top > -np.inf:
         mass = scores.dtype.type(0.0)
         for k in range(len(scores)):
-            mass += np.exp(scores[k] - top)
+            share = scores[k] - top
+            # an exponential takes much longer than to see that there is no need of it
+            if share.real > NOTHING:
+                mass += np.exp(share)
         total = top + np.log(mass)
     return total

@@ -18,6 +18,9 @@ from sklearn_struct.inference.segments.segment_scores import Places, Scores, fir
 
 __all__ = ["Lattice", "lattice", "log_forward", "log_marginals"]
 
+# logarithms of numbers that are not 0
+LEAST = -746.0
+
 
 class Lattice(NamedTuple):
     """``alpha`` (T + 1, K), ``begun`` (T, K), and scores of tokens less what was taken away."""
@@ -137,7 +140,11 @@ def _log_backward(
             after[k] = log_sum(terms[:m])
             longer = node.dtype.type(0.0)
             for n in range(m - 1, -1, -1):
-                p = weight * np.exp(begun[s, k] + terms[n])
+                log_p = begun[s, k] + terms[n]
+                p = node.dtype.type(0.0)
+                # whose exponential is not 0
+                if log_p.real > LEAST:
+                    p = p + weight * np.exp(log_p)
                 # a token is in all segments that end behind it
                 longer = longer + p
                 out.node[t0 + s + n, k] += longer

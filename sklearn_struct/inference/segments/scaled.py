@@ -4,15 +4,14 @@ A segment's score is a product over its tokens, made from its last token backwar
 cost one product each. Each position divides by the largest product of the segments that are open
 there.
 
-A result is trusted only where nothing that matters can have been lost: no sum of what ends at a
-token with a label is below `TINY`, and no window of tokens divides by less than `SMALL`. Then what
-underflowed was a share below 1e-80 of each of these sums. Any other sequence is redone in
-`logarithms`.
+A result is trusted only where nothing that matters can have been lost. Numbers underflow below
+1e-308, and what comes behind them counts at most `LARGE` times a window's divisor, of which none is
+below `SMALL`. So what was lost is a share below 1e-20 of the sum. No sum of what comes behind is
+above `LARGE` if no sum of what ends is below its inverse; where one is, as labels that cannot stand
+at a token have none, a pass from behind looks. Any other sequence is redone in `logarithms`.
 """
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,54 +33,21 @@ from sklearn_struct.compiled.simd import (
     store,
     store_part,
     sub,
-    workspace,
 )
 from sklearn_struct.compiled.small_products import add_outer, rows_times_matrix
+from sklearn_struct.inference.segments.scaled_tables import (
+    Factors,
+    Room,
+    are_moderate,
+    factors_of,
+    room_of,
+)
 from sklearn_struct.inference.segments.segment_scores import Places, Scores, first_candidate
 
 __all__ = ["marginals"]
 
-TINY = 1e-200
-SMALL = 1e-90
-# largest score of tables; exponentials of small ones may underflow, as sums that miss them are seen
-MODERATE = 40.0
-
-
-class _Factors(NamedTuple):
-    """Exponentials of the tables, in rows of whole vectors.
-
-    ``edge`` (n_edges or 1, K, P) and its transposes, ``turned``; ``length`` (1 or 2, L, P);
-    ``first`` and ``last`` (n or 0, P); ``whole`` (n_candidates or 0, P). ``open`` (L, P) is 1 where
-    a segment may be as long, or longer.
-    """
-
-    edge: np.ndarray
-    turned: np.ndarray
-    length: np.ndarray
-    open: np.ndarray
-    first: np.ndarray
-    last: np.ndarray
-    whole: np.ndarray
-
-
-class _Room(NamedTuple):
-    """Rows of one sequence, and what is summed over all of them, in whole vectors.
-
-    ``U`` are exponentials of token scores, divided; ``A`` and ``B`` (T + 1) sums of what ends, and
-    of what comes behind; ``begun`` sums of what comes before a segment, ``after`` of what begins
-    with it. ``tokens`` are marginals.
-    """
-
-    U: np.ndarray
-    A: np.ndarray
-    B: np.ndarray
-    begun: np.ndarray
-    after: np.ndarray
-    tokens: np.ndarray
-    norms: np.ndarray
-    terms: np.ndarray
-    lengths: np.ndarray
-    pairs: np.ndarray
+LARGE = 1e140
+SMALL = 1e-140
 
 
 def marginals(
@@ -91,61 +57,26 @@ def marginals(
     nothing was added.
     """
     again: np.ndarray = weight != 0
-    if not _are_moderate(scores):
+    if not are_moderate(scores):
         return again
-    factors = _factors(scores)
-    n_tables, L, K = scores.length.shape
-    P = padded(K)
-    n_rows = int(np.diff(places.offsets).max(initial=0)) + 1
-    U, A, B, begun, after, tokens = workspace((6, n_rows * P), np.float64)
-    terms = np.empty(L * P)
-    # whole tiles of four labels
-    pairs = np.zeros((K + 3) // 4 * 4 * P)
-    lengths = np.zeros(n_tables * L * P)
-    room = _Room(U, A, B, begun, after, tokens, np.empty(n_rows), terms, lengths, pairs)
+    factors = factors_of(scores)
+    room = room_of(scores, places)
     _add_marginals(scores, factors, places, weight, room, out, log_Z, again)
+    _, L, K = scores.length.shape
+    P = padded(K)
     if len(scores.edge) == len(out.edge) == 1:
         out.edge[0] += room.pairs.reshape(-1, P)[:K, :K] * factors.edge[0, :, :K]
     out.length[:] += room.lengths.reshape(-1, L, P)[:, :, :K]
     return again
 
 
-def _are_moderate(scores: Scores) -> bool:
-    """Whether the exponentials of all tables can be taken; -inf is 0."""
-    return all(table.max(initial=-np.inf) <= MODERATE for table in scores[1:])
-
-
-def _factors(scores: Scores) -> _Factors:
-    edge = np.exp(scores.edge)
-    has_length = np.isfinite(scores.length).any(axis=0)
-    is_open = np.maximum.accumulate(has_length[::-1])[::-1]
-    return _Factors(
-        _in_vectors(edge),
-        _in_vectors(edge.transpose(0, 2, 1)),
-        _in_vectors(np.exp(scores.length)),
-        _in_vectors(is_open),
-        _in_vectors(np.exp(scores.first)),
-        _in_vectors(np.exp(scores.last)),
-        _in_vectors(np.exp(scores.whole)),
-    )
-
-
-def _in_vectors(table: np.ndarray) -> np.ndarray:
-    """A table whose rows are filled up with zeros."""
-    *shape, K = table.shape
-    rows = workspace((*shape, padded(K)), np.float64)
-    rows[..., :K] = table
-    rows[..., K:] = 0.0
-    return rows
-
-
 @kernel
 def _add_marginals(
     scores: Scores,
-    factors: _Factors,
+    factors: Factors,
     places: Places,
     weight: np.ndarray,
-    room: _Room,
+    room: Room,
     out: Scores,
     log_Z: np.ndarray,
     again: np.ndarray,
@@ -162,9 +93,12 @@ def _add_marginals(
         total = _forward(scores.node, factors, places, i, room)
         if np.isnan(total):
             continue
+        is_sure = room.least[0] * LARGE >= 1.0
+        if not is_sure and not _backward(factors, places, i, weight[i], room, out, False):
+            continue
         log_Z[i] = total
         again[i] = False
-        _backward(factors, places, i, weight[i], room, out)
+        _backward(factors, places, i, weight[i], room, out, True)
         for t in range(T):
             for k in range(0, K, LANES):
                 o = (t0 + t) * K + k
@@ -180,7 +114,7 @@ def _add_marginals(
 
 @inlined
 def _add_pairs(
-    edge: np.ndarray, e0: int, T: int, weight: float, room: _Room, out_edge: np.ndarray
+    edge: np.ndarray, e0: int, T: int, weight: float, room: Room, out_edge: np.ndarray
 ) -> None:
     """Add the marginals of pairs of neighbours where a table is not shared."""
     K = out_edge.shape[1]
@@ -197,7 +131,7 @@ def _add_pairs(
 
 
 @kernel
-def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: _Room) -> float:
+def _forward(node: np.ndarray, factors: Factors, places: Places, i: int, room: Room) -> float:
     """Fill the rows of sequence i up to `begun`; return its log Z, nan where it is not trusted."""
     U = room.U
     A = room.A
@@ -209,6 +143,7 @@ def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: 
     step = 0 if len(factors.edge) == 1 else 1
     log_Z: float = _exponentials(node, places.offsets[i], T, U)
     mass = 1.0
+    room.least[0] = np.inf
     for k in range(P):
         room.begun[k] = 1.0 if k < K else 0.0
     for e in range(1, T + 1):
@@ -232,7 +167,8 @@ def _forward(node: np.ndarray, factors: _Factors, places: Places, i: int, room: 
         window = 1.0
         for n in range(min(L, e)):
             window *= min(norms[e - 1 - n], 1.0)
-        if not (least(low) >= TINY and window >= SMALL):
+        room.least[0] = min(room.least[0], least(low))
+        if not window >= SMALL:
             return np.nan
         mass *= norm
         if not 1e-100 < mass < 1e100:  # a logarithm now and then instead of one a token
@@ -276,7 +212,7 @@ def _exponentials(node: np.ndarray, t0: int, T: int, U: np.ndarray) -> float:
 
 
 @inlined
-def _close(factors: _Factors, room: _Room, e: int, c: int, r: int) -> float:
+def _close(factors: Factors, room: Room, e: int, c: int, r: int) -> float:
     """Write the sums of what ends before token e, with lengths of table r; return the largest
     product that is open there.
 
@@ -308,9 +244,18 @@ def _close(factors: _Factors, room: _Room, e: int, c: int, r: int) -> float:
 
 @kernel
 def _backward(
-    factors: _Factors, places: Places, i: int, weight: float, room: _Room, out: Scores
-) -> None:
-    """Fill the other rows of sequence i, and add the marginals of all but pairs and tokens."""
+    factors: Factors,
+    places: Places,
+    i: int,
+    weight: float,
+    room: Room,
+    out: Scores,
+    adds: bool,
+) -> bool:
+    """Fill the other rows of sequence i; say whether all of `B` sum to at most `LARGE`.
+
+    It also adds the marginals of all but pairs and tokens, if that is asked for.
+    """
     _, K, P = factors.edge.shape
     T = places.offsets[i + 1] - places.offsets[i]
     step = 0 if len(factors.edge) == 1 else 1
@@ -322,17 +267,22 @@ def _backward(
     for m in range(T * P):
         room.tokens[m] = 0.0
     t0 = places.offsets[i]
+    # not the largest: a sum sees what is not a number
+    behind = 0.0
     for s in range(T - 1, -1, -1):
-        if len(factors.last) > 0:
+        for k in range(K):
+            behind += room.B[(s + 1) * P + k]
+        if adds and len(factors.last) > 0:
             _add_product(room.A, room.B, s + 1, weight, out.last, t0 + s)
         _multiply(room.B, s + 1, factors.last, t0 + s, P)
-        _open(factors, room, s, T, places.whole_offsets[i], weight, out.whole)
-        if len(factors.first) > 0:
+        _open(factors, room, s, T, places.whole_offsets[i], weight, out.whole, adds)
+        if adds and len(factors.first) > 0:
             _add_product(room.begun, room.after, s, weight, out.first, t0 + s)
         _multiply(room.after, s, factors.first, t0 + s, P)
         if s > 0:
             table = factors.turned[step * (places.edge_offsets[i] + s - 1)]
             rows_times_matrix(room.after, s * P, 1, table, K, P, room.B, s * P)
+    return behind <= LARGE
 
 
 @kernel
@@ -348,15 +298,16 @@ def _add_product(
 
 @inlined
 def _open(
-    factors: _Factors,
-    room: _Room,
+    factors: Factors,
+    room: Room,
     s: int,
     T: int,
     c0: int,
     weight: float,
     out_whole: np.ndarray,
+    adds: bool,
 ) -> None:
-    """Write the sum of what begins with token s, and add the marginals of its segments."""
+    """Write the sum of what begins with token s; add the marginals of its segments if asked to."""
     U = room.U
     B = room.B
     terms = room.terms
@@ -383,7 +334,7 @@ def _open(
         store(room.after, s * P + k, total)
         before = mul(load(room.begun, s * P + k), splat(weight))
         longer = splat(0.0)
-        for n in range(n_lengths - 1, -1, -1):
+        for n in range(n_lengths - 1 if adds else -1, -1, -1):
             p = mul(before, load(terms, n * P + k))
             # a token is in all segments that end behind it
             longer = add(longer, p)

@@ -11,7 +11,7 @@ import pytest
 
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.chains.chain import Chain
-from sklearn_struct.inference.segments import segmentations
+from sklearn_struct.inference.segments import decoding, ranked, scaled_tables, segment_sums
 from sklearn_struct.inference.segments.segmentations import Segmentations
 
 # segments of one token are a chain
@@ -290,9 +290,9 @@ def test_a_long_sequence(scale):
 def test_what_cannot_be_trusted_is_redone(monkeypatch):
     """Near scores are summed on scaled numbers, others in logarithms, both to the same results."""
     redone = []
-    in_logarithms = segmentations.log_marginals
+    in_logarithms = segment_sums.log_marginals
     monkeypatch.setattr(
-        segmentations,
+        segment_sums,
         "log_marginals",
         lambda *args: (redone.extend(np.flatnonzero(args[3])), in_logarithms(*args)),
     )
@@ -301,15 +301,72 @@ def test_what_cannot_be_trusted_is_redone(monkeypatch):
     inference = Segmentations((3, 2))
     out, log_Z = contracts.marginals(inference, potentials, structure)
     assert redone == []
-    # what would underflow wins, when its label can go on
+    # a label that cannot stand somewhere, or cannot follow, loses nothing
     potentials.node[5] = [1e4, 0.0]
+    potentials.node[8] = [-np.inf, 0.0]
+    potentials.cliques[0][0, 1] = -np.inf
     contracts.marginals(inference, potentials, structure)
+    assert redone == []
+    # what would underflow wins, as the other label does not lead to what is more probable later
+    potentials.node[4] = [1e3, 0.0]
+    potentials.node[5] = [0.0, 1e4]
+    expected_log_Z, expected = expected_marginals(potentials, structure, (3, 2), np.ones(3))
+    right, right_log_Z = contracts.marginals(inference, potentials, structure)
     assert redone == [1]
+    np.testing.assert_allclose(right_log_Z, expected_log_Z, rtol=1e-13)
+    np.testing.assert_allclose(contracts.flat(right), contracts.flat(expected), atol=1e-12)
     potentials.cliques[0][:] += 1e4
     contracts.marginals(inference, potentials, structure)
     assert redone == [1, 0, 1, 2]
-    monkeypatch.setattr(segmentations.scaled, "MODERATE", 0.0)
+    monkeypatch.setattr(scaled_tables, "MODERATE", -np.inf)
     potentials, structure = random_segments(np.random.default_rng(10), (3, 2), lengths=(4, 3, 5))
     again, log_Z_again = contracts.marginals(inference, potentials, structure)
     np.testing.assert_allclose(contracts.flat(again), contracts.flat(out), atol=1e-14)
     np.testing.assert_allclose(log_Z_again, log_Z, rtol=1e-14)
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("scale", [1.0, 1e3], ids=["scaled", "logarithms"])
+def test_last_segments_have_lengths_of_their_own(scale):
+    """Segmentations with a table of lengths for last segments, by adding its difference to whole
+    segments that end a sequence.
+    """
+    rng = np.random.default_rng(11)
+    longest = (3, 2)
+    potentials, structure = random_segments(rng, longest, whole=True, scale=scale)
+    inference = Segmentations(longest)
+    scores, places = inference._arguments(potentials, structure)
+    other = scale * rng.normal(size=(3, 2))
+    other[2, 1] = -np.inf
+    changed = potentials.cliques[-1].copy()
+    ends = structure.offsets[1:][np.diff(structure.offsets) > 0] - 1
+    first = structure.offsets[np.searchsorted(structure.offsets, ends, side="right") - 1]
+    last = structure.families[-1].nodes[:, 0]
+    for end, start in zip(ends, first, strict=True):
+        rows = np.flatnonzero(last == end)
+        assert len(rows) == min(3, end + 1 - start)
+        with np.errstate(invalid="ignore"):
+            changed[rows] += np.nan_to_num(other - scores.length[0], nan=0.0)[: len(rows)]
+    by_whole = Potentials(potentials.node, (*potentials.cliques[:-1], changed))
+    expected, expected_log_Z = contracts.marginals(inference, by_whole, structure)
+    twice = scores._replace(length=np.stack([scores.length[0], other]))
+    out = twice._replace(**{name: np.zeros_like(t) for name, t in twice._asdict().items()})
+    log_Z = np.empty(4)
+    segment_sums.add_marginals(twice, places, np.ones(4), out, log_Z)
+    np.testing.assert_allclose(log_Z, expected_log_Z, rtol=1e-12)
+    np.testing.assert_allclose(out.node, expected.node, atol=1e-10)
+    np.testing.assert_allclose(out.whole, expected.cliques[-1], atol=1e-10)
+    both = out.length.sum(axis=0)
+    np.testing.assert_allclose(both[1], expected.cliques[1][0], atol=1e-10)
+    np.testing.assert_allclose(out.length[1].sum(), 3.0, rtol=1e-10)
+    best = np.empty(structure.offsets[-1], np.int32)
+    wanted = np.empty_like(best)
+    decoding.argmax(twice, places, best)
+    inference.argmax(by_whole, structure, wanted)
+    np.testing.assert_array_equal(best, wanted)
+    ranked_labels = np.empty((2, len(best)), np.int32)
+    score = np.empty((2, 4))
+    wanted_score = np.empty_like(score)
+    ranked.nbest(twice, places, ranked_labels, score)
+    inference.nbest(by_whole, structure, ranked_labels.copy(), wanted_score)
+    np.testing.assert_allclose(score, wanted_score, rtol=1e-12)
