@@ -32,7 +32,7 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
-from sklearn_struct.hidden_markov.number_steps import NumberSteps
+from sklearn_struct.hidden_markov.number_steps import number_steps
 from sklearn_struct.hidden_markov.poisson import least_rates
 
 __all__ = ["BaseLearnedChain"]
@@ -48,8 +48,8 @@ class BaseLearnedChain(BaseHiddenChain):
     transition_smoothing: float
     oov: str | None
     covariance_type: str
-    n_mixtures: int
-    autoregression: int
+    n_mixtures: int = 1
+    autoregression: int = 0
     min_variance: float
     n_states: Any
     init: str
@@ -93,7 +93,7 @@ class BaseLearnedChain(BaseHiddenChain):
             iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
             learned = learn(
                 training,
-                lambda: self._first(init, training, rng),
+                lambda: self._start(training, rng, init),
                 iterations,
                 max_iter=self.max_iter,
                 tol=self.tol,
@@ -130,13 +130,11 @@ class BaseLearnedChain(BaseHiddenChain):
             refuse_gaps(observed)
             check_lengths(observed, used, self.autoregression)
 
-    def _first(self, init: Any, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
-        """Where EM starts."""
-        if init is None:
-            return start(self.init, training, rng)
-        return self._taken_over(init, training.options.numbers)
+    def _start(self, training: Any, rng: np.random.RandomState, init: Any) -> Any:
+        """The model that EM starts from."""
+        return start(self.init, training, rng) if init is None else self._taken_over(init)
 
-    def _taken_over(self, init: Any, numbers: NumberSteps) -> HiddenMarkov:
+    def _taken_over(self, init: Any) -> HiddenMarkov:
         """The model of another estimator, with covariances of this one's type."""
         model: HiddenMarkov = init._model()
         named = model.gaussians.named
@@ -147,7 +145,11 @@ class BaseLearnedChain(BaseHiddenChain):
             there = named[table].shape[1]
             if there != getattr(self, name):
                 raise ValueError(f"init has {name}={there}, not {getattr(self, name)}")
-        return model._replace(gaussians=numbers.taken_over(model.gaussians))
+        # of which only the kind of covariances counts
+        steps = number_steps(
+            np.empty(0), self.covariance_type, self.n_mixtures, self.autoregression, clusters
+        )
+        return model._replace(gaussians=steps.taken_over(model.gaussians))
 
     def _weight_of_sequences(self, sample_weight: Any, n: int) -> np.ndarray:
         if is_per_token(sample_weight):
