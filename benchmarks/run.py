@@ -65,9 +65,11 @@ from peers import (
     given_scores,
     graph_messages,
     hmm_emissions,
+    hmm_kinds,
     logistic,
     nltk_parsing,
     potts_search,
+    regimes,
     training,
 )
 from speed import (
@@ -117,6 +119,8 @@ SUITES = (
     dense_crf,
     given_scores,
     hmm_emissions,
+    hmm_kinds,
+    regimes,
     parsers,
     threads,
     responsiveness,

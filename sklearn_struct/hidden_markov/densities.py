@@ -7,6 +7,7 @@ import numpy as np
 __all__ = [
     "log_prior",
     "log_ratios",
+    "n_parameters",
     "value_counts",
 ]
 
@@ -37,3 +38,9 @@ def value_counts(codes: np.ndarray, posterior: np.ndarray, n_values: int) -> np.
     return np.stack(
         [np.bincount(codes, weights=weight, minlength=n_values) for weight in posterior.T]
     )
+
+
+def n_parameters(table: np.ndarray) -> int:
+    """How many numbers of a table are free: probabilities of a row sum to 1."""
+    free: int = len(table) * max(table.shape[1] - 1, 0)
+    return free

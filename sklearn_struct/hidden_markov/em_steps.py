@@ -15,7 +15,7 @@ from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.counts import Counts
-from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, value_counts
+from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, n_parameters, value_counts
 from sklearn_struct.hidden_markov.markov_chain import Markov
 from sklearn_struct.hidden_markov.number_steps import NumberSteps, number_steps
 from sklearn_struct.inference.chains.chain import Chain
@@ -110,6 +110,13 @@ class HiddenMarkov(NamedTuple):
     def inference(self) -> Chain:
         """Exact inference on chains of this order."""
         return Chain(self.order)
+
+    @property
+    def n_emission_parameters(self) -> int:
+        """How many numbers of the emissions are free; chains have others."""
+        tables = sum(n_parameters(table) for table in [*self.tables, self.outcomes])
+        free: int = tables + self.gaussians.n_parameters + poisson.n_parameters(self.rates)
+        return free
 
     def blocks(self, offsets: np.ndarray, n_blocks: int = 64) -> list[Block]:
         """Sequences cut into blocks."""

@@ -14,7 +14,6 @@ __all__ = [
     "add_log_probabilities",
     "draw_outcomes",
     "fit_outcomes",
-    "n_parameters",
     "random_outcomes",
 ]
 
@@ -63,9 +62,3 @@ def draw_outcomes(
         p = np.exp(table[k])
         drawn[here] = rng.multinomial(trials, p / p.sum(), size=int(here.sum()))
     return drawn
-
-
-def n_parameters(table: np.ndarray) -> int:
-    """How many numbers are free: probabilities of a label sum to 1."""
-    free: int = len(table) * max(table.shape[1] - 1, 0)
-    return free

@@ -93,5 +93,5 @@ def draw_counts(rates: np.ndarray, states: np.ndarray, rng: np.random.RandomStat
 
 
 def n_parameters(rates: np.ndarray) -> int:
-    """How many numbers are free."""
+    """How many numbers are free: all of them."""
     return rates.size

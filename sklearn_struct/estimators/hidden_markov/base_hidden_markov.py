@@ -207,10 +207,10 @@ class BaseHiddenChain(BaseStreams):
         codes, offsets = draw(model.markov, n_samples, rng, length)
         y = label_codes.decode(codes, self.classes_, offsets)
         return object_array(
-            [self._written(rows) for rows in cut(self._emit(codes, offsets, rng), offsets)]
+            [self._written(rows) for rows in cut(self._emit(codes, rng, offsets), offsets)]
         ), y
 
-    def _emit(self, labels: np.ndarray, offsets: np.ndarray, rng: np.random.RandomState) -> Any:
+    def _emit(self, labels: np.ndarray, rng: np.random.RandomState, offsets: np.ndarray) -> Any:
         """What states emit, as rows."""
         # drawn before values, in this order for any model: a seed means the same sample
         numbers = self._gaussians().draw(labels, offsets, rng)

@@ -186,7 +186,7 @@ class BaseDurationPredictions(BaseLearnedChain):
         blank = semi_markov.segments(model, np.zeros((offsets[-1], K)), offsets)
         codes = semi_markov.drawn(blank, rng.random_sample(offsets[-1]))
         y = label_codes.decode(codes, self.classes_, offsets)
-        rows = self._emit(codes, offsets, rng)
+        rows = self._emit(codes, rng, offsets)
         return object_array([self._written(part) for part in cut(rows, offsets)]), y
 
 

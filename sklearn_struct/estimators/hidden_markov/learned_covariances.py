@@ -115,8 +115,8 @@ def check_weights(of_labels: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
             f"mixture_logprob_ has the shape {log_weight.shape}; for {shape[0]} labels and "
             f"n_mixtures={shape[1]} it must be {shape}"
         )
-    # nan fails here, too
-    if not np.all(np.abs(np.exp(log_weight).sum(axis=1) - 1) < 1e-6):
+    # exp of what is not much above 0 does not overflow; nan fails here, too
+    if not (np.all(log_weight < 1) and np.all(np.abs(np.exp(log_weight).sum(axis=1) - 1) < 1e-6)):
         raise ValueError("mixture_logprob_ must be logarithms of weights that sum to 1 in each row")
     return log_weight
 
