@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +56,10 @@ class FilterState:
 
     def __post_init__(self) -> None:
         self.alpha.flags.writeable = False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # a copy cannot be changed either
+        return type(self), (self.n_tokens, self.log_likelihood, self.alpha, self.model)
 
     def __repr__(self) -> str:
         return f"FilterState(n_tokens={self.n_tokens}, log_likelihood={self.log_likelihood:.6g})"

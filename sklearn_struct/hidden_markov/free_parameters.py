@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.hidden_markov import gaussians, multinomial, poisson
+from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, reachable
 
@@ -36,7 +36,7 @@ def n_parameters(
     if "means" in fixed:
         kept += model.gaussians.mean.size
     if "covariances" in fixed:
-        kept += gaussians.n_parameters(model.gaussians) - model.gaussians.mean.size
+        kept += model.gaussians.n_parameters - model.gaussians.mean.size
     return total + int(model.gaussians.n_parameters) - kept
 
 

@@ -112,3 +112,47 @@ def test_hmmlearn_agrees_on_each_type_of_covariances(kind):
     np.testing.assert_allclose(ours.means_, theirs.means_, atol=1e-6)
     covariances = theirs._covars_[:, 0] if kind == "spherical" else theirs._covars_
     np.testing.assert_allclose(ours.covariances_, covariances, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["diag", "full"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_hmmlearn_agrees_on_priors_and_criteria(kind):
+    """Its weights of covariances are degrees of freedom, and its prior is their sum of squares."""
+    K = 3
+    d = 2
+    rng = np.random.RandomState(2)
+    lengths = [80, 1, 90]
+    z = np.repeat(rng.randint(K, size=sum(lengths)), 3)[: sum(lengths)]
+    X = rng.normal(size=(sum(lengths), d)) + 2 * z[:, None]
+    packed = SequenceArray.from_flat(X, lengths)
+    options = {"stop": False, "n_states": K, "covariance_type": kind, "min_variance": 1e-12}
+    start = HMM(max_iter=1, random_state=0, **options).fit(packed)
+    more = rng.uniform(0, 5, size=(K, K))
+    k = 4.0
+    r = 7.0
+    S = np.cov(X.T, bias=True)
+    theirs = GaussianHMM(
+        K,
+        covariance_type=kind,
+        n_iter=10,
+        tol=-np.inf,
+        init_params="",
+        min_covar=1e-12,
+        transmat_prior=1 + more,
+        means_prior=X.mean(axis=0),
+        means_weight=k,
+        covars_prior=r * (np.diag(S) if kind == "diag" else S),
+        covars_weight=r + (1 if kind == "diag" else d),
+    )
+    theirs.startprob_ = np.exp(start.start_logprob_)
+    theirs.transmat_ = np.exp(start.transition_logprob_)
+    theirs.means_ = start.means_
+    theirs.covars_ = start.covariances_
+    priors = {"transition_smoothing": more, "mean_smoothing": k, "covariance_smoothing": r}
+    ours = HMM(max_iter=10, tol=0, **priors, **options).fit(packed, init=start)
+    theirs.fit(X, lengths)
+    np.testing.assert_allclose(np.exp(ours.transition_logprob_), theirs.transmat_, atol=1e-6)
+    np.testing.assert_allclose(ours.means_, theirs.means_, atol=1e-6)
+    np.testing.assert_allclose(ours.covariances_, theirs._covars_, atol=1e-6)
+    assert ours.aic(packed) == pytest.approx(theirs.aic(X, lengths), rel=1e-9)
+    assert ours.bic(packed) == pytest.approx(theirs.bic(X, lengths), rel=1e-9)

@@ -146,7 +146,8 @@ class BaseOnlinePredictions(BaseHiddenChain):
         elif state is None:
             raise ValueError("predict_next needs X or a state")
         model = self._model()
-        at = _progressed(self._checked(state, None), len(model.markov.stop))
+        states = _checked(state, None, self._mark(model))
+        at = _progressed(states, len(model.markov.stop))
         proba, log_continues = ahead(model, at, int(steps))
         return object_array(
             [self._forecast(model, p, c) for p, c in zip(proba, log_continues, strict=True)]
@@ -180,7 +181,8 @@ class BaseOnlinePredictions(BaseHiddenChain):
         model = self._model()
         if state is not None:
             _refuse_lags(model)
-        states = None if state is None else self._checked(state, len(observed))
+        mark = self._mark(model)
+        states = None if state is None else _checked(state, len(observed), mark)
         n_contexts = len(model.markov.stop)
         at = Progressed.nowhere(len(observed), n_contexts)
         if states is not None:
@@ -197,7 +199,6 @@ class BaseOnlinePredictions(BaseHiddenChain):
 
         with Pool(self.n_jobs) as pool:
             pool.map(work, len(cuts))
-        mark = self._mark(model)
         after = []
         for i, n in enumerate(observed.lengths.tolist()):
             begin = observed.offsets[i]
@@ -207,24 +208,6 @@ class BaseOnlinePredictions(BaseHiddenChain):
                 total += states[i].log_likelihood
             after.append(FilterState(n, total, at.alpha[i].copy(), mark))
         return proba, score, object_array(after)
-
-    def _checked(self, state: Any, n: int | None) -> list[FilterState]:
-        """The states that go with n sequences, or with any number of them, of this model."""
-        states = [state] if isinstance(state, FilterState) else state
-        if not isinstance(states, Iterable):
-            raise InputTypeError(f"state must be a list of FilterState, got {state!r}")
-        states = list(states)
-        if n is not None and len(states) != n:
-            raise LengthMismatchError(f"{len(states)} states for {n} sequences")
-        mark = self._mark(self._model())
-        for i, one in enumerate(states):
-            if not isinstance(one, FilterState):
-                raise InputTypeError(f"state[{i}] must be a FilterState, got {type(one).__name__}")
-            if one.model != mark:
-                raise ValueError(
-                    f"state[{i}] comes from another model, or from this one with other parameters"
-                )
-        return states
 
     def _mark(self, model: HiddenMarkov) -> str:
         """What tells models with different parameters apart."""
@@ -252,3 +235,23 @@ def _progressed(states: Iterable[FilterState], n_contexts: int) -> Progressed:
         return Progressed.nowhere(0, n_contexts)
     started = np.array([one.n_tokens > 0 for one in listed])
     return Progressed(np.stack([one.alpha for one in listed]), started)
+
+
+def _checked(state: Any, n: int | None, mark: str) -> list[FilterState]:
+    """The states that go with n sequences, or with any number of them, of the model with this
+    mark.
+    """
+    states = [state] if isinstance(state, FilterState) else state
+    if not isinstance(states, Iterable):
+        raise InputTypeError(f"state must be a list of FilterState, got {state!r}")
+    states = list(states)
+    if n is not None and len(states) != n:
+        raise LengthMismatchError(f"{len(states)} states for {n} sequences")
+    for i, one in enumerate(states):
+        if not isinstance(one, FilterState):
+            raise InputTypeError(f"state[{i}] must be a FilterState, got {type(one).__name__}")
+        if one.model != mark:
+            raise ValueError(
+                f"state[{i}] comes from another model, or from this one with other parameters"
+            )
+    return states

@@ -44,11 +44,11 @@ class RestrictionParameters:
     allowed_transitions : None, {"left-to-right", "BIO", "IOB1", "BIOES"}, array-like of shape \
             (n_labels, n_labels) or dict, default=None
         Which labels may follow each other. All others have probability 0, whatever is added to
-        counts. "left-to-right": a sequence begins with the first label, and each label is followed
-        by itself or by the next one. A matrix of booleans, in the order of ``classes_``, says which
-        label (column) may follow which (row). A dict ``{label: [labels]}`` lists what is
-        *forbidden* after each label; its key None lists what may not come first, and None in a list
-        forbids that a sequence ends with this label. Schemes of spans are those of
+        counts. "left-to-right": in the order of ``classes_``, a sequence begins with the first
+        label, and each label is followed by itself or by the next one. A matrix of booleans, in the
+        same order, says which label (column) may follow which (row). A dict ``{label: [labels]}``
+        lists what is *forbidden* after each label. Its key None lists what may not come first, and
+        None in a list forbids that a sequence ends with this label. Schemes of spans are those of
         `LinearChainCRF`.
     transition_smoothing : float or array-like of shape (n_labels, n_labels), default=0.0
         Added to the counts of starts, transitions and stops. An array is added to the counts of

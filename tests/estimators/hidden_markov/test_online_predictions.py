@@ -149,6 +149,17 @@ def test_pieces_of_sequences_give_what_wholes_give(order, stop):
             np.testing.assert_allclose(one.proba, other.proba, atol=1e-14)
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_sequences_do_not_depend_on_their_neighbours(order):
+    hmm = fitted(order)
+    X = data(2, [6, 0, 3, 9])[0]
+    together = hmm.filter_proba(X), hmm.smooth_proba(X, 2), hmm.log_score(X)
+    for i, rows in enumerate(X):
+        alone = hmm.filter_proba([rows]), hmm.smooth_proba([rows], 2), hmm.log_score([rows])
+        for one, all_of_them in zip(alone, together, strict=True):
+            np.testing.assert_allclose(one[0], all_of_them[i], atol=1e-12)
+
+
 def test_states_are_values():
     hmm = fitted()
     X = data(2, [4])[0]
@@ -160,6 +171,7 @@ def test_states_are_values():
         state.alpha[0] = 1
     before = state.alpha.copy()
     copied = pickle.loads(pickle.dumps(state))
+    assert not copied.alpha.flags.writeable
     once = hmm.filter_proba(X, state=[state])[0]
     again = hmm.filter_proba(X, state=copied)[0]
     np.testing.assert_array_equal(once, again)
