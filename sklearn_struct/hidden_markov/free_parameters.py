@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, reachable
 
@@ -29,15 +28,13 @@ def n_parameters(
         last = possible.stop[:, None] & stop & ("stop" not in fixed)
         rows = np.column_stack([possible.transition, last])
         total += _free(rows[reachable(possible)])
-    if "emission" not in fixed:
-        total += sum(_free(np.ones(table.shape, dtype=bool)) for table in model.tables)
-        total += poisson.n_parameters(model.rates) + multinomial.n_parameters(model.outcomes)
-    kept = 0
+    numbers = model.gaussians
+    total += numbers.n_parameters if "emission" in fixed else model.n_emission_parameters
     if "means" in fixed:
-        kept += model.gaussians.mean.size
+        total -= numbers.mean.size
     if "covariances" in fixed:
-        kept += model.gaussians.n_parameters - model.gaussians.mean.size
-    return total + int(model.gaussians.n_parameters) - kept
+        total -= numbers.n_parameters - numbers.mean.size
+    return total
 
 
 def _free(outcomes: np.ndarray) -> int:

@@ -157,14 +157,14 @@ class BaseOnlinePredictions(BaseHiddenChain):
         self, model: HiddenMarkov, proba: np.ndarray, log_continues: np.ndarray
     ) -> Forecast:
         named = model.gaussians.named
-        d = named["means"].shape[-1]
         # of each normal distribution, of which a label may have several
         share = (proba[:, :, None] * np.exp(named["mixture_logprob"])).reshape(len(proba), -1)
-        means = named["means"].reshape(-1, d)
+        # of each distribution a row, also where there is no column
+        means = named["means"].reshape(share.shape[1], named["means"].shape[-1])
         mean = share @ means
         away = means - mean[:, None]
         # variances within distributions and between them
-        within = model.gaussians.variance.reshape(-1, d)
+        within = model.gaussians.variance.reshape(means.shape)
         variance = np.sum(share[:, :, None] * (within + away**2), axis=1)
         tables = [
             None if table is None else proba @ np.exp(table) for table in self.emission_logprob_
