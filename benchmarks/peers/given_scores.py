@@ -131,6 +131,7 @@ def segments_over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> 
     import numpy as np
 
     from sklearn_struct import potentials
+    from sklearn_struct.containers.structures import Potentials
     from sklearn_struct.potentials.given_segments import read_segments
 
     rng = np.random.RandomState(1)
@@ -161,8 +162,10 @@ def segments_over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> 
             inference.sample(theta, block.structure, *draw)
 
     def marginals() -> None:
+        whole = np.zeros((len(given.structure.families[-1].nodes), n_labels))
         for theta, block in zip(ready, blocks):
-            out = given.zeros(block, given.tables(1))
+            node, (*tables, _) = given.zeros(block, given.tables(1))
+            out = Potentials(node, (*tables, whole[block.cliques[-1]]))
             ones = np.ones(block.structure.n_examples)
             inference.marginals(theta, block.structure, ones, out, score[block.examples])
 

@@ -232,8 +232,11 @@ def _offsets(lengths: ArrayLike) -> np.ndarray:
 
 def _steps(offsets: np.ndarray) -> np.ndarray:
     """Bounds of the steps of each sequence."""
-    bounds = np.zeros(len(offsets), np.int64)
-    np.cumsum(np.maximum(np.diff(offsets) - 1, 0), out=bounds[1:])
+    # one step fewer than tokens, but for sequences without tokens
+    bounds: np.ndarray = offsets - np.arange(len(offsets))
+    is_empty = offsets[1:] == offsets[:-1]
+    if is_empty.any():
+        bounds[1:] += np.cumsum(is_empty)
     return bounds
 
 

@@ -91,13 +91,19 @@ class GivenBlocks(ABC):
         if len(cuts) == 1:
             # short sequences do not wait for a pool, which takes as long as hundreds of tokens
             return [run(0)]
-        with Pool(n_jobs) as pool:
+        pool = Pool(n_jobs)
+        if pool.n_threads == 1:
+            # nothing here is multiplied by BLAS, to which a pool would tell how many threads it has
+            return [run(b) for b in range(len(cuts))]
+        with pool:
             return pool.map(run, len(cuts))
 
     def check_allowed(self, score: np.ndarray) -> None:
         """Raise ForbiddenLabelError for the first sequence that has no labelling: its score, or log
         Z, is -inf.
         """
+        if np.isfinite(score).all():
+            return
         self.check_finite(score)
         if np.any(score == -np.inf):
             raise ForbiddenLabelError(self.no_labelling(int(np.argmax(score == -np.inf))))
@@ -311,6 +317,9 @@ def for_kernels(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The array as kernels take it, without a copy if it is so: they would be compiled once more
     for other strides, and for arrays that are read-only.
     """
+    flags = array.flags
+    if array.dtype == dtype and flags.c_contiguous and flags.aligned and flags.writeable:
+        return array
     with np.errstate(over="ignore"):
         return np.require(array, dtype, ["C", "A", "W"])
 

@@ -23,7 +23,6 @@ from sklearn_struct.potentials.forms import Form, Scores, as_numbers, read_form
 from sklearn_struct.potentials.given_scores import (
     NUMBERS,
     GivenBlocks,
-    are_usual,
     check_n_jobs,
     for_kernels,
     look_up,
@@ -78,8 +77,8 @@ class GivenSegments(GivenBlocks):
         of_starts = self.of_starts[block.tokens]
         n, L, K = of_starts.shape
         whole = np.empty((len(block.structure.families[-1].nodes), K))
-        by_last_token(of_starts, block.structure.offsets, whole)
-        if not are_usual(whole):
+        squares = by_last_token(of_starts, block.structure.offsets, whole)
+        if not squares < np.inf:
             look_up(whole, lambda row, k: _segment(row, k, block, L))
         edge = self.pairwise if self.is_shared else tables_of_steps(self.pairwise, block)
         return Potentials(np.zeros((n, K)), (edge, *[np.zeros((1, K))] * (L - 1), whole))
