@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -175,7 +174,11 @@ class Given(GivenBlocks):
         node = self.unary[block.tokens]
         if not are_usual(node):
             look_up(node, lambda row, k: f"{_token(row, block)}, label {k}: the score in unary")
-        edge = self.pairwise if self.is_shared else tables_of_steps(self.pairwise, block)
+        edge = (
+            self.pairwise
+            if self.is_shared
+            else tables_of_steps(self.pairwise, block, self.n_labels)
+        )
         if self.start is not None or self.stop is not None:
             node = self._with_ends(node, block.structure)
         return Potentials(node, (edge,))
@@ -191,11 +194,10 @@ class Given(GivenBlocks):
         return node
 
 
-def tables_of_steps(pairwise: np.ndarray, block: Block) -> np.ndarray:
+def tables_of_steps(pairwise: np.ndarray, block: Block, K: int) -> np.ndarray:
     """The tables of a block, where each step has one; they are checked."""
     edge = pairwise[block.cliques[0]]
     if not are_usual(edge):
-        K = math.isqrt(edge.shape[1])
         look_up(edge, lambda row, k: _step(row, k, block, K))
     return edge
 

@@ -80,7 +80,7 @@ class GivenSegments(GivenBlocks):
         squares = by_last_token(of_starts, block.structure.offsets, whole)
         if not squares < np.inf:
             look_up(whole, lambda row, k: _segment(row, k, block, L))
-        edge = self.pairwise if self.is_shared else tables_of_steps(self.pairwise, block)
+        edge = self.pairwise if self.is_shared else tables_of_steps(self.pairwise, block, K)
         return Potentials(np.zeros((n, K)), (edge, *[np.zeros((1, K))] * (L - 1), whole))
 
     def zeros(self, block: Block, pairs: np.ndarray) -> Potentials:
