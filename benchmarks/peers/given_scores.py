@@ -4,6 +4,7 @@ kernels that they call, and beside librosa's and hmmlearn's Viterbi.
 "Over the kernels" is the time of a function over that of the same calls of `Chain` on arrays that
 are ready, in the same blocks. Both take turns in one process, as the times are short. Scores are
 standard normal numbers. "Many" are 2,000 sequences of 1 to 49 tokens, "long" is one of 50,000.
+Segments have at most 8 tokens.
 
 librosa and hmmlearn read probabilities, so ours also takes their logarithms here. A path that
 changes its label once in twenty tokens is seen through noise: emissions are softmax of normal
@@ -29,6 +30,8 @@ OURS = "ours, CPU s"
 LIBROSA = "librosa, CPU s"
 HMMLEARN = "hmmlearn, CPU s"
 SAME = "equal labels, %"
+MAX_LENGTH = 8  # of segments
+Pairs = dict[str, tuple[Callable[[], Any], Callable[[], Any]]]
 
 
 def turns(functions: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
@@ -101,7 +104,7 @@ def over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> dict[str,
             CHAIN.log_partition(theta, block.structure)
 
     scores = (unary, table, lengths)
-    pairs: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
+    pairs: Pairs = {
         "viterbi": (viterbi, lambda: potentials.viterbi(*scores)),
         "nbest": (nbest, lambda: potentials.nbest(*scores)),
         "sample": (sample, lambda: potentials.sample(*scores)),
@@ -109,6 +112,11 @@ def over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> dict[str,
         "log_partition": (log_partition, lambda: potentials.log_partition(*scores)),
         "gradient": (marginals, lambda: potentials.log_partition(*scores, return_gradient=True)),
     }
+    return ratios(pairs)
+
+
+def ratios(pairs: Pairs) -> dict[str, float]:
+    """Time of functions over that of their kernels, and by itself."""
     figures = {}
     for name, (kernels, function) in pairs.items():
         repeats = 4 if name in ("nbest", "sample") else 20
@@ -116,6 +124,69 @@ def over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> dict[str,
         figures[f"{name}, over the kernels"] = seconds["function"] / seconds["kernels"]
         figures[f"{name}, CPU ms"] = 1000 * seconds["function"]
     return figures
+
+
+def segments_over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> dict[str, float]:
+    """The same of segments of at most 8 tokens."""
+    import numpy as np
+
+    from sklearn_struct import potentials
+    from sklearn_struct.containers.structures import Potentials
+    from sklearn_struct.potentials.given_segments import read_segments
+
+    rng = np.random.RandomState(1)
+    lengths = lengths_of(n_sequences, watch.quick)
+    segments = rng.randn(int(lengths.sum()), MAX_LENGTH, n_labels)
+    table = rng.randn(n_labels, n_labels)
+    given = read_segments(segments, table, lengths, None)
+    inference = given.inference
+    blocks = given.blocks()
+    ready = [given.potentials(block) for block in blocks]
+    score = np.empty(len(lengths))
+    codes = np.empty(len(segments), np.int32)
+
+    def viterbi() -> None:
+        for theta, block in zip(ready, blocks):
+            of_block = codes[block.tokens], score[block.examples]
+            inference.argmax(theta, block.structure, *of_block)
+
+    def nbest() -> None:
+        for theta, block in zip(ready, blocks):
+            best = np.empty((5, len(theta.node)), np.int32)
+            inference.nbest(theta, block.structure, best, np.empty((5, block.structure.n_examples)))
+
+    def sample() -> None:
+        uniform = rng.random_sample(len(segments))
+        for theta, block in zip(ready, blocks):
+            draw = uniform[block.tokens], codes[block.tokens], score[block.examples]
+            inference.sample(theta, block.structure, *draw)
+
+    def marginals() -> None:
+        whole = np.zeros((len(given.structure.families[-1].nodes), n_labels))
+        for theta, block in zip(ready, blocks):
+            node, (*tables, _) = given.zeros(block, given.tables(1))
+            out = Potentials(node, (*tables, whole[block.cliques[-1]]))
+            ones = np.ones(block.structure.n_examples)
+            inference.marginals(theta, block.structure, ones, out, score[block.examples])
+
+    def log_partition() -> None:
+        for theta, block in zip(ready, blocks):
+            inference.log_partition(theta, block.structure)
+
+    scores = (segments, table, lengths)
+    with_gradient = {"return_gradient": True}
+    pairs: Pairs = {
+        "viterbi": (viterbi, lambda: potentials.segment_viterbi(*scores)),
+        "nbest": (nbest, lambda: potentials.segment_nbest(*scores)),
+        "sample": (sample, lambda: potentials.segment_sample(*scores)),
+        "marginals": (marginals, lambda: potentials.segment_marginals(*scores)),
+        "log_partition": (log_partition, lambda: potentials.segment_log_partition(*scores)),
+        "gradient": (
+            marginals,
+            lambda: potentials.segment_log_partition(*scores, **with_gradient),
+        ),
+    }
+    return ratios(pairs)
 
 
 def noisy_path(n_tokens: int, n_labels: int) -> tuple[Any, Any, Any]:
@@ -183,8 +254,8 @@ def goals(medians: Medians) -> list[Goal]:
             1.2,
             at_most=True,
         )
-        for size in SIZES
-        for K in LABELS
+        for size in (*SIZES, *(f"segments, {size}" for size in SIZES))
+        for K in (LABELS if size in SIZES else LABELS[:2])
         for name in functions
     ]
 
@@ -216,7 +287,14 @@ def contestants(function: Callable[..., dict[str, float]]) -> dict[str, Any]:
 BENCHMARKS = {
     "given-scores": Benchmark(
         "Functions that take given scores, over the time of their kernels",
-        contestants(over_kernels),
+        {
+            **contestants(over_kernels),
+            **{
+                f"segments, {size}, {K} labels": partial(segments_over_kernels, n_sequences, K)
+                for size, n_sequences in SIZES.items()
+                for K in LABELS[:2]
+            },
+        },
         goals,
         beside="the kernels that they call",
     ),

@@ -128,23 +128,27 @@ class Padded(Form):
         return out
 
 
-def read_form(unary: Scores, lengths: ArrayLike | None) -> tuple[np.ndarray, Form]:
-    """Scores of all tokens (n_tokens, n_labels), and the form in which they came."""
+def read_form(
+    unary: Scores, lengths: ArrayLike | None, name: str = "unary"
+) -> tuple[np.ndarray, Form]:
+    """Scores of all tokens (n_tokens, n_labels), and the form in which they came; `name` is what
+    errors call them.
+    """
     if isinstance(unary, SequenceArray):
         _refuse_lengths(lengths, "a SequenceArray")
-        return as_numbers(unary.tokens, "unary"), Packed(unary.offsets, _steps(unary.offsets))
+        return as_numbers(unary.tokens, name), Packed(unary.offsets, _steps(unary.offsets))
     if _is_list(unary):
         _refuse_lengths(lengths, "a list of sequences")
-        return _read_list(unary)
-    scores = as_numbers(unary, "unary")
+        return _read_list(unary, name)
+    scores = as_numbers(unary, name)
     if scores.ndim == 3:
-        return _read_padded(scores, lengths)
+        return _read_padded(scores, lengths, name)
     if scores.ndim != 2:
         raise InputTypeError(f"{WANTED}; got an array of {scores.ndim} dimensions")
     offsets = _offsets([len(scores)] if lengths is None else lengths)
     if offsets[-1] != len(scores):
         raise LengthMismatchError(
-            f"lengths sum to {offsets[-1]}, but unary has {len(scores)} tokens"
+            f"lengths sum to {offsets[-1]}, but {name} has {len(scores)} tokens"
         )
     return scores, Form(offsets, _steps(offsets))
 
@@ -175,34 +179,36 @@ def _is_list(unary: object) -> bool:
         return True
 
 
-def _read_list(unary: Scores) -> tuple[np.ndarray, Form]:
-    parts = [as_numbers(part, f"unary[{i}]") for i, part in enumerate(unary)]  # type: ignore[arg-type]
+def _read_list(unary: Scores, name: str) -> tuple[np.ndarray, Form]:
+    parts = [as_numbers(part, f"{name}[{i}]") for i, part in enumerate(unary)]  # type: ignore[arg-type]
     for i, part in enumerate(parts):
         if part.ndim != 2 and part.size:
             raise InputTypeError(
-                f"unary[{i}] must have two dimensions, tokens and labels, got {part.ndim}"
+                f"{name}[{i}] must have two dimensions, tokens and labels, got {part.ndim}"
             )
     filled = [part for part in parts if part.size]
     for i, part in enumerate(parts):
         if part.size and part.shape[1] != filled[0].shape[1]:
             raise LengthMismatchError(
-                f"unary[{i}] has scores of {part.shape[1]} labels, but others have scores of "
+                f"{name}[{i}] has scores of {part.shape[1]} labels, but others have scores of "
                 f"{filled[0].shape[1]}"
             )
     offsets = _offsets([len(part) for part in parts])
-    return _joined(filled, "unary"), Listed(offsets, _steps(offsets))
+    return _joined(filled, name), Listed(offsets, _steps(offsets))
 
 
-def _read_padded(scores: np.ndarray, lengths: ArrayLike | None) -> tuple[np.ndarray, Form]:
+def _read_padded(
+    scores: np.ndarray, lengths: ArrayLike | None, name: str
+) -> tuple[np.ndarray, Form]:
     n, longest, K = scores.shape
     offsets = _offsets(np.full(n, longest) if lengths is None else lengths)
     sizes = np.diff(offsets)
     if len(sizes) != n:
-        raise LengthMismatchError(f"lengths has {len(sizes)} numbers, but unary has {n} sequences")
+        raise LengthMismatchError(f"lengths has {len(sizes)} numbers, but {name} has {n} sequences")
     if np.any(sizes > longest):
         i = int(np.argmax(sizes > longest))
         raise LengthMismatchError(
-            f"lengths[{i}] is {sizes[i]}, but unary has room for {longest} tokens"
+            f"lengths[{i}] is {sizes[i]}, but {name} has room for {longest} tokens"
         )
     form = Padded(offsets, _steps(offsets), longest)
     if offsets[-1] == n * longest:
@@ -226,8 +232,11 @@ def _offsets(lengths: ArrayLike) -> np.ndarray:
 
 def _steps(offsets: np.ndarray) -> np.ndarray:
     """Bounds of the steps of each sequence."""
-    bounds = np.zeros(len(offsets), np.int64)
-    np.cumsum(np.maximum(np.diff(offsets) - 1, 0), out=bounds[1:])
+    # one step fewer than tokens, but for sequences without tokens
+    bounds: np.ndarray = offsets - np.arange(len(offsets))
+    is_empty = offsets[1:] == offsets[:-1]
+    if is_empty.any():
+        bounds[1:] += np.cumsum(is_empty)
     return bounds
 
 

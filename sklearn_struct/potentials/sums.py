@@ -14,7 +14,7 @@ from sklearn_struct.exceptions import LengthMismatchError, NonFiniteError
 from sklearn_struct.potentials.forms import Ragged, Scores, as_numbers
 from sklearn_struct.potentials.given_scores import CHAIN, Given, read
 
-__all__ = ["Gradient", "log_partition", "marginals"]
+__all__ = ["Gradient", "as_tables", "log_partition", "marginals", "read_weight"]
 
 
 class Gradient(NamedTuple):
@@ -132,7 +132,7 @@ def marginals(
     given.check_allowed(log_Z)
     proba = given.form.of_tokens(of_tokens)
     return (
-        (proba, given.form.of_steps(_square(of_steps, given.n_labels))) if return_pairs else proba
+        (proba, given.form.of_steps(as_tables(of_steps, given.n_labels))) if return_pairs else proba
     )
 
 
@@ -202,7 +202,7 @@ def log_partition(
     given = read(unary, pairwise, lengths, start, stop, n_jobs)
     log_Z = np.empty(given.structure.n_examples)
     if return_gradient:
-        weight = _read_weight(sample_weight, len(log_Z))
+        weight = read_weight(sample_weight, len(log_Z))
         return log_Z, _gradient(given, weight, log_Z, n_jobs)
     if sample_weight is not None:
         raise ValueError("sample_weight has an effect on the gradient: use return_gradient=True")
@@ -236,9 +236,9 @@ def _gradient(given: Given, weight: np.ndarray, log_Z: np.ndarray, n_jobs: int |
     if given.is_shared:
         # in the order of the blocks, whichever thread has done which
         sums = sum(tables, start=_tables(given, 1))
-        total: Ragged = _square(sums, given.n_labels)[0]
+        total: Ragged = as_tables(sums, given.n_labels)[0]
     else:
-        total = form.of_steps(_square(of_steps, given.n_labels))
+        total = form.of_steps(as_tables(of_steps, given.n_labels))
     return Gradient(
         form.of_tokens(of_tokens),
         total,
@@ -247,7 +247,7 @@ def _gradient(given: Given, weight: np.ndarray, log_Z: np.ndarray, n_jobs: int |
     )
 
 
-def _read_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:
+def read_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:
     if sample_weight is None:
         return np.ones(n)
     weight = as_numbers(sample_weight, "sample_weight").astype(np.float64)
@@ -269,6 +269,6 @@ def _tables(given: Given, n: int) -> np.ndarray:
     return np.zeros((int(n), width))
 
 
-def _square(tables: np.ndarray, K: int) -> np.ndarray:
+def as_tables(tables: np.ndarray, K: int) -> np.ndarray:
     """Tables with a dimension for each label of a pair."""
     return tables.reshape(-1, K, K)

@@ -99,7 +99,8 @@ def observe_segments(
         is_last[X.offsets[1:][X.offsets[1:] > 0] - 1] = True
         for there in (begins, is_last):
             of_ends = weights_of(end_columns, every, labels, weight * there)
-            of_ends = _of_longer(of_ends, len(end_columns), longest)
+            if there is is_last:
+                of_ends = _of_longer(of_ends, len(end_columns), longest)
             families.append(CliquePattern(1, len(end_columns), of_ends, np.arange(0)))
     pairs = all_pairs if choice.feature_pairs == "all" else observed_pairs
     if whole is not None:
@@ -110,8 +111,8 @@ def observe_segments(
 
 
 def _of_longer(pairs: CSR | None, n_features: int, longest: tuple[int, ...]) -> CSR | None:
-    """The pairs with labels whose segments may have two tokens or more: the one token of other
-    segments has its weights already, and a second copy of them would only weaken their penalty.
+    """The pairs with labels whose segments may have two tokens or more. The last token of other
+    segments is the first one: weights of both would be the same twice, with half of the penalty.
     """
     is_longer = np.array(longest) > 1
     if np.all(is_longer):
@@ -135,11 +136,10 @@ def segment_inputs(
         (cliques[0],) = clique_features(X, structure.families[:1], pattern.edge_columns)
     if len(end_columns):
         rows = X.tokens[:, end_columns]
-        if pattern.families[-1 if whole is None else -2].features is not None:
-            rows = sp.csr_array(rows)
-        n_behind = 0 if whole is None else 1
-        first = len(cliques) - 2 - n_behind
-        cliques[first : first + 2] = [rows, rows]
+        last = len(cliques) - (1 if whole is None else 2)
+        # of a dense X without the last tokens of some labels
+        has_pairs = pattern.families[last].features is not None
+        cliques[last - 1 : last + 1] = [rows, sp.csr_array(rows) if has_pairs else rows]
     if whole is not None:
         cliques[-1] = whole
     return Inputs(cliques)

@@ -92,8 +92,8 @@ class SemiMarkovCRF(
         Features of X that have further weights for the first token of a segment, and for the last
         one. They tell where a segment begins and ends, as B- and I- do in the tags of a chain. They
         are named as `edge_features` in `LinearChainCRF`. "all" is every feature. Labels whose
-        segments always have one token, such as `outside`, have no such weights: their one token has
-        its weights already.
+        segments always have one token, such as `outside`, have no weights of last tokens, as these
+        are the first ones. No effect where all segments have one token.
     segment_features : callable, Lexicon, list of these, or None, default=None
         Features of whole segments. A function gets (tokens, start, end): the tokens of a sequence
         as X has them, and two numbers; the segment has the tokens from start to before end. It
@@ -139,9 +139,9 @@ class SemiMarkovCRF(
     length_coef_ : ndarray of shape (n_lengths, n_labels)
         Row m has the weights of segments of m + 1 tokens. The first row is 0.
     first_coef_ : ndarray or csr_array of shape (n_labels, n_end_features)
-        Weights of the end features of first tokens; 0 for labels whose segments have one token.
+        Weights of the end features of first tokens.
     last_coef_ : ndarray or csr_array of shape (n_labels, n_end_features)
-        Weights of the end features of last tokens.
+        Weights of the end features of last tokens; 0 for labels whose segments have one token.
     end_features_ : ndarray of int
         Columns of X that have weights for both ends of segments.
     segment_coef_ : csr_array of shape (n_labels, n_segment_features)

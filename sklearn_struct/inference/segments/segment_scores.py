@@ -10,10 +10,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.simd import LANES, fma, load, load_part, splat, store, store_part
 from sklearn_struct.containers.structures import Potentials, Structure
 
-__all__ = ["Places", "Scores", "first_candidate", "n_candidates", "places", "scores", "write_out"]
+__all__ = [
+    "Places",
+    "Scores",
+    "by_first_token",
+    "by_last_token",
+    "first_candidate",
+    "n_candidates",
+    "places",
+    "scores",
+    "write_out",
+]
 
 
 class Scores(NamedTuple):
@@ -112,3 +123,70 @@ def write_out(sums: Scores, out: Potentials) -> None:
     of_rows = [sums.first, sums.last] if len(sums.first) else []
     for rows, table in zip([*of_rows, sums.whole], out.cliques[n_lengths:]):
         table += rows if len(table) == len(rows) else rows.sum(axis=0)
+
+
+@kernel
+def by_last_token(of_starts: np.ndarray, offsets: np.ndarray, whole: np.ndarray) -> float:
+    """Write scores (n, L, K) of segments of l + 1 tokens that begin with a token, in the order of
+    candidates; those that would not end with their sequence are left out. Return the sum of their
+    squares: it tells if they are finite.
+    """
+    L, K = of_starts.shape[1:]
+    o = 0
+    squares = splat(0.0)
+    for i in range(len(offsets) - 1):
+        for last in range(offsets[i], offsets[i + 1]):
+            first = o
+            for n in range(min(L, last - offsets[i] + 1)):
+                _copy(of_starts, ((last - n) * L + n) * K, whole, o, K)
+                o += K
+            # while they are in registers or near
+            for m in range(first, o, LANES):
+                part = load_part(whole, m, o - m, 0.0)
+                squares = fma(part, part, squares)
+    row = np.empty(LANES)
+    store(row, 0, squares)
+    total = 0.0
+    for k in range(LANES):
+        total += row[k]
+    return total
+
+
+@kernel
+def by_first_token(whole: np.ndarray, offsets: np.ndarray, of_starts: np.ndarray) -> None:
+    """The way back: write what candidates have, and 0 for segments that are none."""
+    L, K = of_starts.shape[1:]
+    first = 0
+    o = 0
+    for i in range(len(offsets) - 1):
+        T = offsets[i + 1] - offsets[i]
+        for t in range(T):
+            c = first
+            for n in range(min(L, T - t)):
+                _copy(whole, c * K, of_starts, o, K)
+                # one more token at the end: behind all that end with token t + n, and longer
+                c += min(t + n + 1, L) + 1
+                o += K
+            for _ in range(min(L, T - t), L):
+                _clear(of_starts, o, K)
+                o += K
+            first += min(t + 1, L)
+
+
+@inlined
+def _copy(given: np.ndarray, start: int, written: np.ndarray, o: int, K: int) -> None:
+    """Copy K numbers; what stands behind them is written afterwards, or not at all."""
+    for k in range(0, K, LANES):
+        if start + k + LANES <= given.size and o + k + LANES <= written.size:
+            store(written, o + k, load(given, start + k))
+        else:
+            store_part(written, o + k, load_part(given, start + k, K - k, 0.0), K - k)
+
+
+@inlined
+def _clear(written: np.ndarray, o: int, K: int) -> None:
+    for k in range(0, K, LANES):
+        if o + k + LANES <= written.size:
+            store(written, o + k, splat(0.0))
+        else:
+            store_part(written, o + k, splat(0.0), K - k)

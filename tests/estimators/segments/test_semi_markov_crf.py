@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from sklearn_struct import LinearChainCRF, SemiMarkovCRF, SequenceArray
+from sklearn_struct import LinearChainCRF, SemiMarkovCRF, SequenceArray, persistence
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.exceptions import UnknownLabelError
 from sklearn_struct.metrics import extract_spans
@@ -247,3 +247,24 @@ def test_longer_names_than_a_chain_can_see():
     assert crf.score(X[40:], y[40:]) == 1.0
     assert chain.score(X[40:], y[40:]) < 1.0
     assert int(np.argmax(crf.length_coef_[:, 0])) == 2
+
+
+@pytest.mark.parametrize("feature_pairs", ["observed", "all"])
+@pytest.mark.parametrize("form", ["words", "dense"])
+def test_labels_of_one_token_have_no_weights_of_last_tokens(form, feature_pairs, tmp_path):
+    X, y = numbers(np.random.default_rng(7))
+    if form == "words":
+        X = WORDS
+        y = TAGS
+    crf = SemiMarkovCRF(feature_pairs=feature_pairs).fit(X, y)
+    outside = crf.classes_.tolist().index("O")
+    last = sp.csr_array(crf.last_coef_).toarray()
+    first = sp.csr_array(crf.first_coef_).toarray()
+    assert np.all(last[outside] == 0)
+    assert np.any(first[outside] != 0)
+    assert np.any(np.delete(last, outside, axis=0) != 0)
+    persistence.save(crf, tmp_path / "model")
+    loaded = persistence.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded._w, crf._w)
+    np.testing.assert_array_equal(loaded.log_proba(X, y), crf.log_proba(X, y))
+    assert SemiMarkovCRF(feature_pairs=feature_pairs).fit(X, y, init=crf).n_iter_ <= 1
