@@ -2,6 +2,7 @@
 
 A series of three states whose durations are negative binomial, with means of 10, 25 and 40 steps;
 its numbers overlap. Each model learns from one series without labels, and is measured on another.
+Poisson durations have a lower variance: they show what a wrong distribution costs.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def goals(medians: Medians) -> list[Goal]:
     for kind in KINDS:
         value = medians.figure(kind, HELD_OUT)
         gain = None if value is None or plain is None else value - plain
-        made.append(Goal(f"gain over HMM / step, {kind}", gain, 0.0, 0.0))
+        if kind != "poisson":
+            made.append(Goal(f"gain over HMM / step, {kind}", gain, 0.0, 0.0))
         made.append(Goal(f"{OFF}, {kind}", medians.figure(kind, OFF), 10.0, 20.0, True))
     return made
 

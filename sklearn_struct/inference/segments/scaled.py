@@ -4,11 +4,12 @@ A segment's score is a product over its tokens, made from its last token backwar
 cost one product each. Each position divides by the largest product of the segments that are open
 there.
 
-A result is trusted only where nothing that matters can have been lost. Numbers underflow below
-1e-308, and what comes behind them counts at most `LARGE` times a window's divisor, of which none is
-below `SMALL`. So what was lost is a share below 1e-20 of the sum. No sum of what comes behind is
-above `LARGE` if no sum of what ends is below its inverse; where one is, as labels that cannot stand
-at a token have none, a pass from behind looks. Any other sequence is redone in `logarithms`.
+A result is trusted only where nothing that matters can have been lost. No window of tokens divides
+by less than `FLOOR`, so what underflows before a segment is a share below `FLOOR` of the largest
+product. If a sum of what comes before a segment is below that, for example as a label cannot stand
+there, a second pass is made in which `FLOOR` stands in its place. That is more than what can have
+been lost, so if it does not change log Z, nothing was. Any other sequence is redone in
+`logarithms`.
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ from sklearn_struct.inference.segments.segment_scores import Places, Scores, fir
 
 __all__ = ["marginals"]
 
-LARGE = 1e140
-SMALL = 1e-140
+FLOOR = 1e-140
+SAME = 1e-15  # of two log Z, as a share of these
 
 
 def marginals(
@@ -90,15 +91,17 @@ def _add_marginals(
             continue
         T = places.offsets[i + 1] - places.offsets[i]
         t0 = places.offsets[i]
-        total = _forward(scores.node, factors, places, i, room)
+        total = _forward(scores.node, factors, places, i, room, FLOOR)
+        if room.least[0] < FLOOR:
+            most = total
+            total = _forward(scores.node, factors, places, i, room, 0.0)
+            if not most - total <= SAME * max(abs(total), 1.0):
+                continue
         if np.isnan(total):
-            continue
-        is_sure = room.least[0] * LARGE >= 1.0
-        if not is_sure and not _backward(factors, places, i, weight[i], room, out, False):
             continue
         log_Z[i] = total
         again[i] = False
-        _backward(factors, places, i, weight[i], room, out, True)
+        _backward(factors, places, i, weight[i], room, out)
         for t in range(T):
             for k in range(0, K, LANES):
                 o = (t0 + t) * K + k
@@ -131,8 +134,12 @@ def _add_pairs(
 
 
 @kernel
-def _forward(node: np.ndarray, factors: Factors, places: Places, i: int, room: Room) -> float:
-    """Fill the rows of sequence i up to `begun`; return its log Z, nan where it is not trusted."""
+def _forward(
+    node: np.ndarray, factors: Factors, places: Places, i: int, room: Room, floor: float
+) -> float:
+    """Fill the rows of sequence i up to `begun`, none of which is below a floor; return its log Z,
+    nan where it is not trusted.
+    """
     U = room.U
     A = room.A
     norms = room.norms
@@ -151,6 +158,12 @@ def _forward(node: np.ndarray, factors: Factors, places: Places, i: int, room: R
             table = factors.edge[step * (e0 + e - 2)]
             rows_times_matrix(A, (e - 1) * P, 1, table, K, P, room.begun, (e - 1) * P)
         _multiply(room.begun, e - 1, factors.first, places.offsets[i] + e - 1, P)
+        low = splat(np.inf)
+        for k in range(0, P, LANES):
+            m = (e - 1) * P + k
+            low = minimum(load_part(room.begun, m, K - k, np.inf), low)
+            store(room.begun, m, maximum(load(room.begun, m), splat(floor)))
+        room.least[0] = min(room.least[0], least(low))
         c = places.whole_offsets[i] + first_candidate(e - 1, L)
         norm = _close(factors, room, e, c, len(factors.length) - 1 if e == T else 0)
         _multiply(A, e, factors.last, places.offsets[i] + e - 1, P)
@@ -158,17 +171,14 @@ def _forward(node: np.ndarray, factors: Factors, places: Places, i: int, room: R
             return np.nan
         norms[e - 1] = norm
         inverse = splat(1.0 / norm)
-        low = splat(np.inf)
         for k in range(0, P, LANES):
             m = e * P + k
             store(A, m, mul(load(A, m), inverse))
             store(U, m - P, mul(load(U, m - P), inverse))
-            low = minimum(load_part(A, m, K - k, np.inf), low)
         window = 1.0
         for n in range(min(L, e)):
             window *= min(norms[e - 1 - n], 1.0)
-        room.least[0] = min(room.least[0], least(low))
-        if not window >= SMALL:
+        if not window >= FLOOR:
             return np.nan
         mass *= norm
         if not 1e-100 < mass < 1e100:  # a logarithm now and then instead of one a token
@@ -179,6 +189,8 @@ def _forward(node: np.ndarray, factors: Factors, places: Places, i: int, room: R
         total = 0.0
         for k in range(K):
             total += A[T * P + k]
+    if not total >= FLOOR:
+        return np.nan
     log_Z += np.log(mass) + np.log(total)
     return log_Z
 
@@ -244,18 +256,9 @@ def _close(factors: Factors, room: Room, e: int, c: int, r: int) -> float:
 
 @kernel
 def _backward(
-    factors: Factors,
-    places: Places,
-    i: int,
-    weight: float,
-    room: Room,
-    out: Scores,
-    adds: bool,
-) -> bool:
-    """Fill the other rows of sequence i; say whether all of `B` sum to at most `LARGE`.
-
-    It also adds the marginals of all but pairs and tokens, if that is asked for.
-    """
+    factors: Factors, places: Places, i: int, weight: float, room: Room, out: Scores
+) -> None:
+    """Fill the other rows of sequence i, and add the marginals of all but pairs and tokens."""
     _, K, P = factors.edge.shape
     T = places.offsets[i + 1] - places.offsets[i]
     step = 0 if len(factors.edge) == 1 else 1
@@ -267,22 +270,17 @@ def _backward(
     for m in range(T * P):
         room.tokens[m] = 0.0
     t0 = places.offsets[i]
-    # not the largest: a sum sees what is not a number
-    behind = 0.0
     for s in range(T - 1, -1, -1):
-        for k in range(K):
-            behind += room.B[(s + 1) * P + k]
-        if adds and len(factors.last) > 0:
+        if len(factors.last) > 0:
             _add_product(room.A, room.B, s + 1, weight, out.last, t0 + s)
         _multiply(room.B, s + 1, factors.last, t0 + s, P)
-        _open(factors, room, s, T, places.whole_offsets[i], weight, out.whole, adds)
-        if adds and len(factors.first) > 0:
+        _open(factors, room, s, T, places.whole_offsets[i], weight, out.whole)
+        if len(factors.first) > 0:
             _add_product(room.begun, room.after, s, weight, out.first, t0 + s)
         _multiply(room.after, s, factors.first, t0 + s, P)
         if s > 0:
             table = factors.turned[step * (places.edge_offsets[i] + s - 1)]
             rows_times_matrix(room.after, s * P, 1, table, K, P, room.B, s * P)
-    return behind <= LARGE
 
 
 @kernel
@@ -305,9 +303,8 @@ def _open(
     c0: int,
     weight: float,
     out_whole: np.ndarray,
-    adds: bool,
 ) -> None:
-    """Write the sum of what begins with token s; add the marginals of its segments if asked to."""
+    """Write the sum of what begins with token s, and add the marginals of its segments."""
     U = room.U
     B = room.B
     terms = room.terms
@@ -334,7 +331,7 @@ def _open(
         store(room.after, s * P + k, total)
         before = mul(load(room.begun, s * P + k), splat(weight))
         longer = splat(0.0)
-        for n in range(n_lengths - 1 if adds else -1, -1, -1):
+        for n in range(n_lengths - 1, -1, -1):
             p = mul(before, load(terms, n * P + k))
             # a token is in all segments that end behind it
             longer = add(longer, p)

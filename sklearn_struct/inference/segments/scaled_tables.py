@@ -37,7 +37,8 @@ class Room(NamedTuple):
 
     ``U`` are exponentials of token scores, divided; ``A`` and ``B`` (T + 1) sums of what ends, and
     of what comes behind; ``begun`` sums of what comes before a segment, ``after`` of what begins
-    with it. ``tokens`` are marginals; ``least`` (1) is the least of ``A``.
+    with it. ``tokens`` are marginals; ``least`` (1) is the least of
+    ``begun`` before it was raised to a floor.
     """
 
     U: np.ndarray
