@@ -390,7 +390,7 @@ class Hidden:
         if trials:
             p = np.exp(self.hmm.count_logprob_[k])
             total += multinomial.logpmf(trials, sum(trials), p / p.sum())
-        lags = self.hmm.autoregression_[k]
+        lags = getattr(self.hmm, "autoregression_", np.empty((self.K, 0)))[k]
         if not numbers or t < len(lags):
             return total
         for lag, matrix in enumerate(lags, 1):

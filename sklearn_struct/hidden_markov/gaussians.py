@@ -63,6 +63,11 @@ class Gaussians(NamedTuple):
         return np.diagonal(self.matrices, axis1=1, axis2=2).copy()
 
     @property
+    def total_variance(self) -> np.ndarray:
+        """The variance of each state and column (K, d), whatever its distribution is made of."""
+        return self.variance
+
+    @property
     def matrices(self) -> np.ndarray:
         """The covariance matrix of each state (K, d, d)."""
         K, d = self.mean.shape

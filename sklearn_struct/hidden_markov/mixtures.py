@@ -58,6 +58,15 @@ class Mixtures(NamedTuple):
         return variance
 
     @property
+    def total_variance(self) -> np.ndarray:
+        """The variance of each state and column (K, d): within components, and of their means."""
+        weight = np.exp(self.log_weight)[:, :, None]
+        means = self.components.mean.reshape(*self.log_weight.shape, -1)
+        away = means - self.mean[:, None]
+        total: np.ndarray = (weight * (self.variance + away**2)).sum(axis=1)
+        return total
+
+    @property
     def named(self) -> dict[str, np.ndarray]:
         """The tables that users know it by."""
         K, M = self.log_weight.shape

@@ -60,7 +60,7 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         means = np.asarray(hmm.means_, np.float64)
         if means.ndim == 3:
             arrays[where + "mixture_logprob"] = np.asarray(hmm.mixture_logprob_, np.float64)
-        lags = np.asarray(hmm.autoregression_, np.float64)
+        lags = np.asarray(vars(hmm).get("autoregression_", ()), np.float64)
         if lags.size:
             arrays[where + "autoregression"] = lags.reshape(-1, lags.shape[-1])
         arrays[where + "means"] = means.reshape(-1, means.shape[-1])
@@ -69,7 +69,8 @@ def put_hidden(hmm: BaseEstimator, where: str, shared: Shared) -> dict[str, Any]
         # two dimensions at most
         arrays[where + name] = table.reshape(-1, table.shape[-1]) if table.ndim > 2 else table
     for name in ("rates", "count_logprob"):
-        table = np.asarray(getattr(hmm, f"{name}_"), np.float64)
+        # models whose parameters were set by hand need not have them
+        table = np.asarray(vars(hmm).get(f"{name}_", ()), np.float64)
         if table.size:
             arrays[where + name] = table
     arrays[where + "loss_curve"] = np.array(hmm.loss_curve_, np.float64)

@@ -44,11 +44,12 @@ class HMM(
     and in order 2 transitions and stop depend on the two labels before. A token has a value in each
     of several streams, such as words and tags, or the columns of an array. Given the label, streams
     are independent. Symbols have a table of probabilities for each label, numbers a normal
-    distribution. With ``covariance_type="full"`` or "tied", streams of numbers depend on each other
-    given the label.
+    distribution or a mixture of these, counts a Poisson or a multinomial distribution. With
+    ``covariance_type="full"`` or "tied", streams of numbers depend on each other given the label.
+    With `autoregression`, numbers also depend on the tokens before.
 
-    NaN in a stream of numbers stands for a missing number. The model sums over its values: `fit`
-    and predictions use the numbers that are there.
+    NaN in a stream of numbers, or in a Poisson stream, stands for a missing number. The model sums
+    over its values: `fit` and predictions use the numbers that are there.
 
     If all labels are known, `fit` counts. If labels are missing, it runs expectation maximisation,
     which uses expected counts and finds a local optimum. In y, None stands for a missing label, or

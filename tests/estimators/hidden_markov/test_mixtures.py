@@ -185,12 +185,15 @@ def test_samples_have_these_distributions(kind):
     [x], [labels] = hmm.sample(1, random_state=0, length=40_000)
     labels = np.array(labels)
     weight = np.exp(hmm.mixture_logprob_)
+    gaussians = hmm._gaussians()
     for k in range(2):
         here = x[labels == k]
         mean = weight[k] @ hmm.means_[k]
         np.testing.assert_allclose(here.mean(axis=0), mean, atol=0.15)
         second = weight[k] @ (hmm.variances_[k] + hmm.means_[k] ** 2)
         np.testing.assert_allclose(here.var(axis=0), second - mean**2, rtol=0.05)
+        np.testing.assert_allclose(gaussians.mean[k], mean)
+        np.testing.assert_allclose(gaussians.total_variance[k], second - mean**2)
 
 
 @UNSETTLED
