@@ -344,6 +344,8 @@ NEW_CHOICES = {  # which no earlier version has
     ("covariance_type", "'spherical'"),
     ("covariance_type", "'tied'"),
     ("distance", "'posterior'"),
+    ("emissions", "'multinomial'"),
+    ("emissions", "'poisson'"),
     ("learning_rate", "'optimal'"),
     ("nodes", "'one-unweighted'"),
     ("solver", "'em'"),

@@ -10,6 +10,7 @@ import scipy.stats
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
+from sklearn_struct.estimators.hidden_markov.learned_counts import stream_kinds
 from sklearn_struct.exceptions import LengthMismatchError
 from sklearn_struct.inspection.fitted_model import hidden_markov_of
 from sklearn_struct.inspection.optional_imports import subplots
@@ -123,7 +124,7 @@ class EmissionDisplay:
                 f"stream {stream} is not there: the model has {model.n_features_in_} streams, "
                 "numbered from 0"
             )
-        kinds = _kinds(model)
+        kinds = stream_kinds(model)
         # which of the streams of its kind it is
         place = kinds[:stream].count(kinds[stream])
         proba, values = DISTRIBUTIONS[kinds[stream]](model, stream, place)
@@ -202,14 +203,6 @@ class EmissionDisplay:
         self.ax_ = ax
 
 
-def _kinds(model: Any) -> list[str]:
-    """How each stream is distributed."""
-    kinds: list[str] = getattr(model, "_kinds", None) or [
-        "gaussian" if values is None else "categorical" for values in model.vocabulary_
-    ]
-    return kinds
-
-
 def _symbols(model: Any, stream: int, place: int) -> tuple[np.ndarray, list[str]]:
     proba = np.exp(model.emission_logprob_[stream])
     values = [str(value) for value in model.vocabulary_[stream]]
@@ -220,7 +213,7 @@ def _symbols(model: Any, stream: int, place: int) -> tuple[np.ndarray, list[str]
 
 def _outcomes(model: Any, stream: int, place: int) -> tuple[np.ndarray, list[str]]:
     names = getattr(model, "feature_names_in_", None)
-    columns = [c for c, kind in enumerate(_kinds(model)) if kind == "multinomial"]
+    columns = [c for c, kind in enumerate(stream_kinds(model)) if kind == "multinomial"]
     values = [f"stream {c}" if names is None else str(names[c]) for c in columns]
     return np.exp(model.count_logprob_), values
 

@@ -97,27 +97,27 @@ def _counted(hmm: BaseEstimator) -> dict[str, int]:
     return {"n_parameters": int(hmm.n_parameters_)} if hasattr(hmm, "n_parameters_") else {}
 
 
+FIELDS: dict[str, Any] = {
+    "labels": (str, list),
+    "order": int,
+    "vocabularies": list,
+    "kind": str,
+    "names": OPTIONAL,
+    "n_iter": int,
+}
+# what files of earlier versions lack
+LATER: dict[str, Any] = {
+    "rows_in": bool,
+    "covariance_type": str,
+    "emissions": list,
+    "n_trials": int,
+    "n_parameters": int,
+}
+
+
 def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None:
-    kinds = {
-        "labels": (str, list),
-        "order": int,
-        "vocabularies": list,
-        "kind": str,
-        "names": OPTIONAL,
-        "n_iter": int,
-    }
     _, order, vocabularies, hmm._kind, names, n_iter, *_ = fields(
-        stored,
-        "the model",
-        **kinds,
-        **optional(
-            stored,
-            rows_in=bool,
-            covariance_type=str,
-            emissions=list,
-            n_trials=int,
-            n_parameters=int,
-        ),
+        stored, "the model", **FIELDS, **optional(stored, **LATER)
     )
     take_optional(hmm, stored, "rows_in")
     if not checks.is_allowed(hmm, "order", order, usual=1) or hmm._kind not in (

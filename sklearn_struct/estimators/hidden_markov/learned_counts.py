@@ -11,7 +11,7 @@ import numpy as np
 from sklearn_struct._whole_fits import Published
 from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
 
-__all__ = ["BaseCounts", "check_outcomes", "check_rates", "n_streams", "set_kinds"]
+__all__ = ["BaseCounts", "check_outcomes", "check_rates", "n_streams", "set_kinds", "stream_kinds"]
 
 
 class BaseCounts(Published):
@@ -74,6 +74,11 @@ def check_outcomes(of_labels: Any, shape: tuple[int, int]) -> np.ndarray:
     if not np.all(table < 1e-6):
         raise ValueError("count_logprob_ must be logarithms of probabilities, at most 0")
     return table
+
+
+def stream_kinds(model: BaseCounts) -> list[str]:
+    """How each stream of a model is distributed."""
+    return model._kinds
 
 
 def n_streams(model: BaseCounts, kind: str) -> int:
