@@ -370,3 +370,25 @@ def test_last_segments_have_lengths_of_their_own(scale):
     ranked.nbest(twice, places, ranked_labels, score)
     inference.nbest(by_whole, structure, ranked_labels.copy(), wanted_score)
     np.testing.assert_allclose(score, wanted_score, rtol=1e-12)
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("turns", [1, 2], ids=["later wins", "falls, wins and falls"])
+def test_labels_that_win_later_are_not_lost(turns):
+    """Two groups of labels do not lead to each other; one of them underflows before it wins."""
+    rng = np.random.default_rng(12)
+    T = 2000 * turns
+    inference = Segmentations((3, 2))
+    half, structure = random_segments(rng, (3, 2), lengths=(T,), scale=0.5)
+    favour = np.repeat([-1.0, 1.5] if turns == 1 else [-1.0, 1.5, 1.5, -2.0], 1000)
+    other = Potentials(half.node + favour[:, None], half.cliques)
+    alone = [inference.log_partition(one, structure)[0] for one in (half, other)]
+    edge = np.full((4, 4), -np.inf)
+    edge[:2, :2] = edge[2:, 2:] = half.cliques[0].reshape(2, 2)
+    lengths = [np.hstack([table, table]) for table in half.cliques[1:]]
+    both = Potentials(np.hstack([half.node, other.node]), (edge.reshape(1, -1), *lengths))
+    four = Segmentations((3, 2, 3, 2))
+    out, log_Z = contracts.marginals(four, both, four.structure(structure.offsets))
+    np.testing.assert_allclose(log_Z, np.logaddexp(*alone), rtol=1e-12)
+    share = np.exp(alone[1] - np.logaddexp(*alone))
+    np.testing.assert_allclose(out.node[:, 2:].sum(axis=1), share, atol=1e-9)
