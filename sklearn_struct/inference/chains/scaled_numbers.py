@@ -1,7 +1,7 @@
 """Whether sums over chains in scaled numbers can be trusted.
 
 A state may underflow that would have won later. Where that cannot have happened is told by cheap
-bounds on scores first, and number by number where these do not suffice.
+bounds on scores first, and by a bound of what was lost where these do not suffice.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from sklearn_struct.inference.chains.forward_backward_by_edge import Lattice
 from sklearn_struct.inference.chains.time_major import Steps
 
 __all__ = ["distrust", "is_safe"]
+
+# of float32 and float64: far above what a product, a sum or an exponential loses, and what share of
+# Z may be lost
+_LEAST = (1e-33, 1e-300)
+_LOST = (1e-8, 1e-13)
 
 
 @kernel
@@ -45,7 +50,7 @@ def distrust(
     P = padded(potentials.node.shape[1])
     for r in range(len(order)):
         if redo[r] and not np.isnan(log_Z[order[r]]):
-            redo[r] = not _in_range(potentials, structure, places, r, work)
+            redo[r] = not _loses_little(potentials, structure, places, r, work)
         for t in range(
             structure.offsets[order[r] + 1] - structure.offsets[order[r]] if redo[r] else 0
         ):
@@ -55,14 +60,15 @@ def distrust(
 
 
 @inlined
-def _in_range(potentials: Pairs, structure: Links, places: Steps, r: int, work: Lattice) -> bool:
-    """Whether every alpha that structure allows to be positive stayed far from the smallest
-    numbers, and beta finite.
+def _loses_little(
+    potentials: Pairs, structure: Links, places: Steps, r: int, work: Lattice
+) -> bool:
+    """Whether all betas are finite, and what underflowed in alphas is next to nothing.
 
-    A number that is not tiny is reached; reachability in 0/1, from token to token, tells the other
-    zeros that mean "forbidden" from zeros that mean "underflowed". alpha counts as it was before
-    its row was scaled. What `exp` cuts off is then nothing: v of what is reached is at most 1 /
-    `tiny`, and what is not reached has an alpha of 0.
+    An alpha that is lost is below `least`. So alphas to which `least` is added in each step are
+    bounds of the true ones, and what they have more at the end bounds what Z lacks, and with it
+    each marginal. That difference follows the same recursion, in which nothing cancels. What betas
+    lose has a probability below the smallest number and needs no bound.
     """
     node = potentials.node
     edge = potentials.edge
@@ -73,24 +79,36 @@ def _in_range(potentials: Pairs, structure: Links, places: Steps, r: int, work: 
     T = structure.offsets[i + 1] - structure.offsets[i]
     K = node.shape[1]
     P = padded(K)
-    step = 0 if edge.shape[0] == 1 else 1
-    # far above the smallest float, so that what was added to an alpha cannot have been lost either
-    tiny = 1e-200 if node.itemsize == 8 else 1e-25
-    reached = np.ones(K, np.bool_)
-    before = np.ones(K, np.bool_)
+    is_shared = edge.shape[0] == 1
+    least = _LEAST[1] if node.itemsize == 8 else _LEAST[0]
+    more = np.zeros(K)
+    row = np.zeros(K)
     for t in range(T):
-        row = first[t] + r
+        at = first[t] + r
+        top = -np.inf
         for k in range(K):
-            before[k] = reached[k]
-        for k in range(K):
-            reached[k] = work.A[row * P + k] * work.norms[row] >= tiny
-            # betas are not scaled by themselves: they may overflow
-            if not work.B[row * P + k] < np.inf:
+            top = max(top, np.float64(node[t0 + t, k]))
+            row[k] = 0.0
+            if not work.B[at * P + k] < np.inf:
                 return False
-            if not reached[k] and node[t0 + t, k] > -np.inf:
-                if t == 0:
-                    return False
-                for j in range(K):
-                    if before[j] and edge[step * (e0 + t - 1), j * K + k] > -np.inf:
-                        return False
-    return True
+        if t > 0:
+            e = 0 if is_shared else e0 + t - 1
+            best = -np.inf
+            for m in range(0 if is_shared else K * K):
+                best = max(best, np.float64(edge[e, m]))
+            for j in range(K):
+                if is_shared:
+                    for k in range(K):
+                        row[k] += more[j] * work.E[j * P + k]
+                else:
+                    for k in range(K):
+                        row[k] += more[j] * np.exp(edge[e, j * K + k] - best)
+        for k in range(K):
+            more[k] = 0.0
+            if node[t0 + t, k] > -np.inf:
+                more[k] = (row[k] * np.exp(node[t0 + t, k] - top) + least) / work.norms[at]
+    lost = 0.0
+    for k in range(K):
+        lost += more[k]
+    # nan, too, is not less
+    return lost < (_LOST[1] if node.itemsize == 8 else _LOST[0])

@@ -157,7 +157,11 @@ def test_what_is_forbidden_needs_no_logarithms(monkeypatch):
         potentials.node[1, 1] -= 320.0
         potentials.cliques[0][:, 4] -= 320.0
         assert_exact(potentials, structure)
+        # what is lost here never comes back
         potentials.node[2] = [0.0, 1e4, -1e4]
+        assert_exact(potentials, structure)
+        # and here it would have won
+        potentials.node[3, 0] = 2e4
         with pytest.raises(AssertionError):
             full_marginals(potentials, structure)
         _, log_Z = full_marginals(
