@@ -183,9 +183,10 @@ def _sweep(
     _exp_nodes(potentials.node, structure.offsets, first, order, work.U, spread, log_Z)
     top, edge_spread = exp_table(potentials.edge, 0, K, E)
     for r in range(len(order)):
-        # betas of a token have ratios of at most exp(edge_spread). If that is no more than a number
-        # can hold, what underflows in an alpha would have had no say later.
-        spread[r] = edge_spread if edge_spread < near else spread[r] + edge_spread
+        # the sum of an alpha is at least exp(-edge_spread) before it is scaled, and betas of a
+        # token have ratios of at most exp(edge_spread). If a number can hold both at once, what
+        # underflows in an alpha would have had no say later.
+        spread[r] = edge_spread if 2 * edge_spread < near else spread[r] + edge_spread
     for j in range(P):
         for k in range(P):
             # the way back multiplies by the transpose, whose rows must lie together, too

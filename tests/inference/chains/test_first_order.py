@@ -256,6 +256,24 @@ def test_underflow_without_forbidden_labels(dtype, gap, step):
 
 
 @pytest.mark.parametrize(
+    ("dtype", "step"),
+    [(np.float64, s) for s in (250, 299, 301, 400, 590)]
+    + [(np.float32, s) for s in (25, 29, 31, 45, 59)],
+)
+@pytest.mark.parametrize("n_labels", [2, 6])
+def test_pairs_near_each_other_tokens_far_apart(dtype, step, n_labels):
+    """A token costs label 0 nearly as much as two pairs cost label 1: what underflows may win."""
+    lost = 740 if dtype is np.float64 else 102
+    edge = np.full((n_labels, n_labels), -step, dtype)
+    edge[0, 0] = 0
+    node = np.full((3, n_labels), -1.0 * lost)
+    node[[0, 2], 0] = node[1, 1] = 0
+    node[1, 0] = -min(2 * step - 1, 2 * lost)
+    potentials, structure = contracts.single(node, edge, dtype)
+    assert_exact(potentials, structure, digits=1e-10 if dtype is np.float64 else 1e-4)
+
+
+@pytest.mark.parametrize(
     ("dtype", "factor", "digits"), [(np.float32, 1.0, 1e-4), (np.float64, 7.24, 1e-10)]
 )
 def test_numbers_that_had_lost_their_digits_before_they_were_scaled(dtype, factor, digits):
