@@ -95,17 +95,20 @@ def test_parameters_on_a_page_exist(page):
 
 
 def test_parameters_of_hmmlearn_exist():
-    """Those of the table "there and here"."""
+    """Those of the tables below "there and here"."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from hmmlearn import hmm
+        from hmmlearn import hmm, vhmm
     table = text_of(DOCS / "migration" / "hmmlearn.rst").split("There and here")[1]
     left = " ".join(re.findall(r"^   \* - (.*)$", table, re.M))
     names = re.findall(r"``(\w+)(?:=[^`]*)?``", left)
     classes = [hmm.GaussianHMM, hmm.CategoricalHMM, hmm.PoissonHMM, hmm.MultinomialHMM, hmm.GMMHMM]
     models = [cls() for cls in classes]
     known = {name for model in models for name in model.get_params()}
-    known |= {name for cls in classes for name in dir(cls)} | set(dir(hmm))
+    known |= {name for cls in classes for name in dir(cls)} | set(dir(hmm)) | set(dir(vhmm))
     # attributes that a fit sets
-    known |= {"startprob_", "transmat_", "emissionprob_", "means_", "monitor_"}
+    known |= {"startprob_", "transmat_", "emissionprob_", "means_", "lambdas_", "weights_"}
+    known |= {"monitor_"}
     assert [name for name in names if name not in known] == []
+    # each parameter has a row
+    assert [name for model in models for name in model.get_params() if name not in names] == []
