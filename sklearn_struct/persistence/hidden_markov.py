@@ -128,16 +128,22 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
     if hmm._kind == "values" and len(vocabularies) != 1:
         raise ModelFileError(f"single values have one stream, not {len(vocabularies)}")
     hmm.classes_ = labels(shared.arrays, where + "labels", stored["labels"])
+    K = len(hmm.classes_)
     arrays = shared.arrays
-    _read_chain(hmm, order, arrays, where)
+    shapes = named_shapes(K, order)
+    in_file = shapes | {"transition": (math.prod(shapes["stop"]), K)}
+    for name, shape in in_file.items():
+        table = checks.log_probabilities(arrays, where + name, shape)
+        setattr(hmm, f"{name}_logprob_", table.reshape(shapes[name]))
     hmm.n_features_in_ = len(vocabularies)
     hmm.n_iter_ = natural(n_iter, "n_iter")
-    _read_counted(hmm, stored)
+    if "n_parameters" in stored:
+        if not isinstance(hmm, BaseInformationCriteria):
+            raise ModelFileError("this model does not count its parameters")
+        hmm.n_parameters_ = natural(stored["n_parameters"], "n_parameters")
     hmm.vocabulary_ = [None if values is None else _vocabulary(values) for values in vocabularies]
     hmm.emission_logprob_ = [
-        None
-        if values is None
-        else _emission(arrays, f"{where}emission/{s}", len(hmm.classes_), len(values))
+        None if values is None else _emission(arrays, f"{where}emission/{s}", K, len(values))
         for s, values in enumerate(hmm.vocabulary_)
     ]
     _read_kinds(hmm, stored)
@@ -147,22 +153,6 @@ def hidden(hmm: Any, stored: dict[str, Any], where: str, shared: Shared) -> None
     hmm._names_in = shared.get(names, np.ndarray)
     if hmm._names_in is not None and len(hmm._names_in) != hmm.n_features_in_:
         raise ModelFileError(f"{len(hmm._names_in)} names for {hmm.n_features_in_} streams")
-
-
-def _read_counted(hmm: Any, stored: dict[str, Any]) -> None:
-    if "n_parameters" in stored:
-        if not isinstance(hmm, BaseInformationCriteria):
-            raise ModelFileError("this model does not count its parameters")
-        hmm.n_parameters_ = natural(stored["n_parameters"], "n_parameters")
-
-
-def _read_chain(hmm: Any, order: int, arrays: Arrays, where: str) -> None:
-    K = len(hmm.classes_)
-    shapes = named_shapes(K, order)
-    in_file = shapes | {"transition": (math.prod(shapes["stop"]), K)}
-    for name, shape in in_file.items():
-        table = checks.log_probabilities(arrays, where + name, shape)
-        setattr(hmm, f"{name}_logprob_", table.reshape(shapes[name]))
 
 
 def _read_kinds(hmm: Any, stored: dict[str, Any]) -> None:
