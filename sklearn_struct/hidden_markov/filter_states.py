@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,9 @@ class FilterState:
         Log-probabilities of what the next label depends on.
     model : str
         Which parameters these come from. A model with other ones refuses the state.
+    last : ndarray of shape (n_last, n_numeric_streams)
+        With `autoregression` the numbers of the last tokens, on which the next ones depend. Else
+        there are none.
 
     See Also
     --------
@@ -53,13 +56,15 @@ class FilterState:
     log_likelihood: float
     alpha: np.ndarray
     model: str
+    last: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def __post_init__(self) -> None:
         self.alpha.flags.writeable = False
+        self.last.flags.writeable = False
 
     def __reduce__(self) -> tuple[Any, ...]:
         # a copy cannot be changed either
-        return type(self), (self.n_tokens, self.log_likelihood, self.alpha, self.model)
+        return type(self), (self.n_tokens, self.log_likelihood, self.alpha, self.model, self.last)
 
     def __repr__(self) -> str:
         return f"FilterState(n_tokens={self.n_tokens}, log_likelihood={self.log_likelihood:.6g})"
@@ -80,10 +85,16 @@ class Forecast:
     continues : ndarray of shape (steps,)
         Probability that the sequence has so many more tokens: 1 without `stop`.
     mean, variance : ndarray of shape (steps, n_numeric_streams)
-        Of the streams of numbers.
+        Of the streams of numbers. With `autoregression` they are NaN for a sequence that has fewer
+        tokens than a mean depends on.
     values : list
         For each stream an array (steps, n_values) of probabilities, with the columns of
-        `HMM.vocabulary_`, or None for a stream of numbers.
+        `HMM.vocabulary_`, or None for a stream of numbers or counts.
+    count_mean, count_variance : ndarray of shape (steps, n_poisson_streams)
+        Of the Poisson streams.
+    count_shares : ndarray of shape (steps, n_multinomial_streams)
+        Expected shares of the multinomial streams among the trials of a token; in each row they sum
+        to 1. Of n trials, you expect n times as many.
 
     See Also
     --------
@@ -110,3 +121,6 @@ class Forecast:
     mean: np.ndarray
     variance: np.ndarray
     values: list[np.ndarray | None]
+    count_mean: np.ndarray
+    count_variance: np.ndarray
+    count_shares: np.ndarray

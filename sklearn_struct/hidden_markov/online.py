@@ -13,6 +13,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import STEPS
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Block
+from sklearn_struct.hidden_markov.carried_numbers import Carried
 from sklearn_struct.hidden_markov.em_steps import IMPOSSIBLE, HiddenMarkov, Observed, emission
 from sklearn_struct.hidden_markov.filter_kernels import backward, forward, windows
 from sklearn_struct.hidden_markov.markov_chain import Steps, steps
@@ -47,18 +48,24 @@ def labels_of(alpha: np.ndarray, K: int) -> np.ndarray:
 
 
 def filtered(
-    model: HiddenMarkov, observed: Observed, block: Block, at: Progressed
+    model: HiddenMarkov,
+    observed: Observed,
+    block: Block,
+    at: Progressed,
+    carried: Carried | None = None,
 ) -> Iterator[tuple[slice, np.ndarray, np.ndarray, np.ndarray]]:
     """Some tokens at a time: which these are, their emissions (n, K), log-probabilities of contexts
     given the tokens up to each (n, C), and of each token given those before it (n,).
 
-    ``at`` has the sequences of the block, and goes along.
+    ``at`` has the sequences of the block, and goes along. ``carried`` is what earlier tokens say.
     """
     chain = steps(model.markov)
     sequence = np.repeat(np.arange(len(at.started)), np.diff(block.structure.offsets))
     first = block.tokens.start
     for rows in _pieces(block.tokens, chain):
         log_p = np.ascontiguousarray(emission(model, observed, rows))
+        if carried is not None:
+            carried.add(log_p, rows)
         alpha = np.empty((len(log_p), len(chain.first)))
         score = np.empty(len(log_p))
         of_rows = sequence[rows.start - first : rows.stop - first]

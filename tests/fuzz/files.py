@@ -236,6 +236,9 @@ def simple() -> list[tuple[object, object]]:
         (HMM(n_mixtures=2, random_state=0).fit(NUMBERS, TAGS), NUMBERS),
         (HMM(emissions="poisson").fit(NUMBERS, TAGS), NUMBERS),
         (HMM(emissions="multinomial").fit(NUMBERS, TAGS), NUMBERS),
+        (HSMM(max_length=4, autoregression=1).fit(NUMBERS, TAGS), NUMBERS),
+        (HSMM(max_length=4, n_mixtures=2, random_state=0).fit(NUMBERS, TAGS), NUMBERS),
+        (HSMM(max_length=4, emissions="poisson").fit(NUMBERS, TAGS), NUMBERS),
         (
             ConstraintDrivenHMM({"the": "DET"}, min_length=2, max_iter=1).fit(
                 WORDS, [None, *TAGS[1:]]

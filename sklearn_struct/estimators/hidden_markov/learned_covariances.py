@@ -89,7 +89,8 @@ def check_covariances(covariances: np.ndarray, kind: str, shape: tuple[int, ...]
     if not np.all(np.isfinite(covariances)):
         raise ValueError("covariances_ must be finite numbers")
     if kind in ("diag", "spherical"):
-        if np.any(covariances <= 0):
+        # without columns, the one variance of a label is that of nothing
+        if d and np.any(covariances <= 0):
             raise ValueError("covariances_ must be positive: they are variances")
         return
     for place in np.ndindex(wanted[:-2]):

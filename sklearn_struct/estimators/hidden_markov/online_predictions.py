@@ -15,9 +15,11 @@ from sklearn_struct.encoding.parameter_checks import check_count, check_flag, ch
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
+from sklearn_struct.hidden_markov.carried_numbers import carried, last_rows
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
-from sklearn_struct.hidden_markov.filter_states import FilterState, Forecast
-from sklearn_struct.hidden_markov.online import Progressed, ahead, filtered, labels_of, smoothed
+from sklearn_struct.hidden_markov.filter_states import FilterState
+from sklearn_struct.hidden_markov.forecasts import forecasts
+from sklearn_struct.hidden_markov.online import Progressed, filtered, labels_of, smoothed
 
 __all__ = ["BaseOnlinePredictions"]
 
@@ -123,6 +125,9 @@ class BaseOnlinePredictions(BaseHiddenChain):
     def predict_next(self, X: Any = None, steps: int = 1, *, state: Any = None) -> np.ndarray:
         """Distributions of labels and values after the last token of each sequence.
 
+        They are exact, also with `autoregression`: means and variances are then those over all
+        paths of labels.
+
         Parameters
         ----------
         X : default=None
@@ -140,7 +145,6 @@ class BaseOnlinePredictions(BaseHiddenChain):
         check_count(steps, "steps", 8)
         check_is_fitted(self)
         check_params(self, *self._settings)
-        _refuse_lags(self._model())
         if X is not None:
             state = self._filtered(self._read_X(X, reset=False), state)[2]
         elif state is None:
@@ -148,30 +152,9 @@ class BaseOnlinePredictions(BaseHiddenChain):
         model = self._model()
         states = _checked(state, None, self._mark(model))
         at = _progressed(states, len(model.markov.stop))
-        proba, log_continues = ahead(model, at, int(steps))
         return object_array(
-            [self._forecast(model, p, c) for p, c in zip(proba, log_continues, strict=True)]
+            forecasts(model, at, [one.last for one in states], self._is_coded, int(steps))
         )
-
-    def _forecast(
-        self, model: HiddenMarkov, proba: np.ndarray, log_continues: np.ndarray
-    ) -> Forecast:
-        named = model.gaussians.named
-        # of each normal distribution, of which a label may have several
-        share = (proba[:, :, None] * np.exp(named["mixture_logprob"])).reshape(len(proba), -1)
-        # of each distribution a row, also where there is no column
-        means = named["means"].reshape(share.shape[1], named["means"].shape[-1])
-        mean = share @ means
-        away = means - mean[:, None]
-        # variances within distributions and between them
-        within = model.gaussians.variance.reshape(means.shape)
-        variance = np.sum(share[:, :, None] * (within + away**2), axis=1)
-        tables = [
-            None if table is None else proba @ np.exp(table) for table in self.emission_logprob_
-        ]
-        # rounding may leave sums that are a little above 1
-        continues = np.exp(np.minimum(log_continues, 0.0))
-        return Forecast(proba, continues, mean, variance, tables)
 
     def _filtered(
         self, sequences: Sequences, state: Any
@@ -179,26 +162,28 @@ class BaseOnlinePredictions(BaseHiddenChain):
         """Probabilities of labels and scores of all tokens, and the states after them."""
         observed: Any = sequences.X
         model = self._model()
-        if state is not None:
-            _refuse_lags(model)
         mark = self._mark(model)
         states = None if state is None else _checked(state, len(observed), mark)
         n_contexts = len(model.markov.stop)
         at = Progressed.nowhere(len(observed), n_contexts)
         if states is not None:
             at = _progressed(states, n_contexts)
+        before = None if states is None else [one.last for one in states]
+        known = carried(model.gaussians, observed, before) if before and self._lags else None
         proba = np.empty((observed.offsets[-1], model.n_labels))
         score = np.empty(observed.offsets[-1])
         cuts = model.blocks(observed.offsets, n_blocks=16)
 
         def work(b: int) -> None:
             block = cuts[b]
-            for rows, _, alpha, of_rows in filtered(model, observed, block, at.of(block.examples)):
+            here = at.of(block.examples)
+            for rows, _, alpha, of_rows in filtered(model, observed, block, here, known):
                 proba[rows] = labels_of(alpha, model.n_labels)
                 score[rows] = of_rows
 
         with Pool(self.n_jobs) as pool:
             pool.map(work, len(cuts))
+        last = last_rows(observed, before, self._lags)
         after = []
         for i, n in enumerate(observed.lengths.tolist()):
             begin = observed.offsets[i]
@@ -206,7 +191,7 @@ class BaseOnlinePredictions(BaseHiddenChain):
             if states is not None:
                 n += states[i].n_tokens
                 total += states[i].log_likelihood
-            after.append(FilterState(n, total, at.alpha[i].copy(), mark))
+            after.append(FilterState(n, total, at.alpha[i].copy(), mark, last[i]))
         return proba, score, object_array(after)
 
     def _mark(self, model: HiddenMarkov) -> str:
@@ -218,15 +203,6 @@ class BaseOnlinePredictions(BaseHiddenChain):
             digest.update(repr(part.shape).encode())
             digest.update(np.ascontiguousarray(part, dtype=np.float64).tobytes())
         return digest.hexdigest()
-
-
-def _refuse_lags(model: HiddenMarkov) -> None:
-    """Raise ValueError for a model whose emissions depend on tokens before, which no state has."""
-    if model.gaussians.named["autoregression"].shape[1]:
-        raise ValueError(
-            "with autoregression, tokens depend on those before them, which a state does not "
-            "have; give whole sequences to filter_proba or log_score"
-        )
 
 
 def _progressed(states: Iterable[FilterState], n_contexts: int) -> Progressed:

@@ -6,6 +6,8 @@ import pickle
 
 import numpy as np
 import pytest
+from hmmlearn.hmm import PoissonHMM
+from sklearn.base import clone
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -63,6 +65,96 @@ def test_free_parameters_of_tables_and_in_files(tmp_path):
     assert loaded.bic(X) == hmm.bic(X) == pytest.approx(9 * np.log(7) - 2 * hmm.log_likelihood(X))
     del loaded.n_parameters_  # as in files of earlier versions
     assert loaded.bic(X) == hmm.bic(X)
+
+
+TYPES = ("diag", "full", "tied", "spherical")
+MIXED = ["categorical", "poisson", "multinomial", "gaussian", "multinomial", "gaussian"]
+
+
+def drawn_rows(seed=0):
+    """Rows of a symbol, three counts and two numbers, and labels of three kinds."""
+    rng = np.random.RandomState(seed)
+    y = [np.repeat(rng.permutation(3), 5) for _ in range(6)]
+    rows = [
+        [
+            ("uv"[rng.randint(2)], rng.poisson(3 + k), 1 + rng.poisson(k), a, rng.poisson(2), b)
+            for k, (a, b) in zip(labels, rng.normal(size=(15, 2)), strict=True)
+        ]
+        for labels in y
+    ]
+    return rows, [labels.tolist() for labels in y]
+
+
+@pytest.mark.parametrize(
+    ("options", "n"),
+    [
+        # of three labels: the table has two values and all others
+        ({}, 3 * 2 + 3 * 1 + 3 * 1 + 3 * (2 + 2)),
+        ({"covariance_type": "full"}, 12 + 3 * (2 + 3)),
+        ({"covariance_type": "tied"}, 12 + 3 * 2 + 3),
+        ({"covariance_type": "spherical"}, 12 + 3 * (2 + 1)),
+        ({"n_mixtures": 2}, 12 + 3 * (1 + 2 * (2 + 2))),
+        ({"n_mixtures": 3, "covariance_type": "full"}, 12 + 3 * (2 + 3 * (2 + 3))),
+        ({"n_mixtures": 2, "covariance_type": "tied"}, 12 + 3 * (1 + 2 * 2 + 3)),
+        ({"n_mixtures": 2, "covariance_type": "spherical"}, 12 + 3 * (1 + 2 * (2 + 1))),
+        ({"autoregression": 1}, 12 + 3 * (2 + 2 + 4)),
+        ({"autoregression": 2, "covariance_type": "tied"}, 12 + 3 * (2 + 8) + 3),
+    ],
+)
+def test_bic_of_each_kind_of_emissions(options, n):
+    X, y = drawn_rows()
+    hmm = HMM(stop=False, emissions=MIXED, random_state=0, oov="smoothing", **options).fit(X, y)
+    assert hmm.n_parameters_ == 2 + 3 * 2 + n
+    bic = np.log(6 * 15) * hmm.n_parameters_ - 2 * hmm.score_samples(X).sum()
+    assert hmm.bic(X) == pytest.approx(bic)
+    del hmm.n_parameters_  # as in files of earlier versions
+    assert hmm.bic(X) == pytest.approx(bic)
+
+
+def test_criteria_of_counts_are_those_of_hmmlearn():
+    rng = np.random.RandomState(0)
+    x = rng.poisson(np.repeat([2, 9, 2, 5], 20)[:, None] + np.array([0, 3]))
+    packed = SequenceArray.from_flat(x, [50, 30])
+    ours = HMM(n_states=3, stop=False, emissions="poisson", random_state=0, tol=1e-3).fit(packed)
+    theirs = PoissonHMM(3)
+    theirs.startprob_ = np.exp(ours.start_logprob_)
+    theirs.transmat_ = np.exp(ours.transition_logprob_)
+    theirs.lambdas_ = ours.rates_
+    theirs.n_features = 2
+    assert ours.aic(packed) == pytest.approx(theirs.aic(x, [50, 30]), rel=1e-9)
+    assert ours.bic(packed) == pytest.approx(theirs.bic(x, [50, 30]), rel=1e-9)
+
+
+def test_a_search_chooses_the_kind_of_covariances():
+    rng = np.random.RandomState(0)
+    root = np.array([[1.0, 0.0], [0.95, 0.3]])
+    X = [
+        np.repeat(rng.choice([-1, 1], size=8), 5)[:, None] * [2.0, -2.0]
+        + rng.normal(size=(40, 2)) @ root.T
+        for _ in range(8)
+    ]
+    grid = {"covariance_type": ["diag", "full", "tied", "spherical"]}
+    hmm = HMM(n_states=2, stop=False, random_state=0, tol=1e-4)
+    search = GridSearchCV(hmm, grid, scoring=log_likelihood_scorer, cv=4).fit(X)
+    assert search.best_params_["covariance_type"] in ("full", "tied")
+    bic = {kind: clone(hmm).set_params(covariance_type=kind).fit(X).bic(X) for kind in TYPES}
+    assert min(bic, key=bic.get) == "tied"
+
+
+def test_a_search_chooses_the_number_of_components():
+    rng = np.random.RandomState(0)
+    X = []
+    for _ in range(8):
+        states = np.repeat(rng.randint(2, size=10), 6)
+        # one of the labels has numbers on both sides
+        side = np.where(states == 1, rng.choice([-1, 1], size=60), 0)
+        X.append(rng.normal(8.0 * side)[:, None])
+    grid = {"n_mixtures": [1, 2]}
+    hmm = HMM(n_states=2, stop=False, random_state=0, n_init=4, tol=1e-4)
+    search = GridSearchCV(hmm, grid, scoring=log_likelihood_scorer, cv=4).fit(X)
+    assert search.best_params_ == {"n_mixtures": 2}
+    bic = [clone(hmm).set_params(n_mixtures=n).fit(X).bic(X) for n in (1, 2)]
+    assert bic[1] < bic[0]
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -8,6 +8,7 @@ import pickle
 import naive
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from sklearn_struct import HMM, SequenceArray
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
@@ -117,6 +118,30 @@ def test_forecasts_by_enumeration(order, stop):
             assert forecast.values[1] is None
     if not stop:
         assert all(one.continues == pytest.approx(1.0) for one in forecasts)
+
+
+@KINDS
+def test_forecasts_of_counts(order, stop):
+    """By the distributions of counts themselves."""
+    rng = np.random.RandomState(0)
+    y = [rng.randint(3, size=n) for n in (6, 9, 4)]
+    X = [np.column_stack([rng.poisson(2 + 3 * k), rng.poisson(1 + k), 9 - k]) for k in y]
+    kinds = ["poisson", "multinomial", "multinomial"]
+    hmm = HMM(order=order, stop=stop, emissions=kinds, transition_smoothing=0.5)
+    hmm.fit(X, [labels.tolist() for labels in y])
+    for forecast in hmm.predict_next(X, steps=3):
+        counts = np.arange(100)
+        p = forecast.proba @ poisson.pmf(counts, hmm.rates_)
+        mean = p @ counts
+        np.testing.assert_allclose(forecast.count_mean[:, 0], mean)
+        np.testing.assert_allclose(forecast.count_variance[:, 0], p @ counts**2 - mean**2)
+        shares = forecast.proba @ np.exp(hmm.count_logprob_)
+        np.testing.assert_allclose(forecast.count_shares, shares)
+        np.testing.assert_allclose(forecast.count_shares.sum(axis=1), 1.0)
+        assert forecast.mean.shape == forecast.variance.shape == (3, 0)
+        assert forecast.values == [None, None, None]
+    without = fitted(order, stop).predict_next(data()[0])[0]
+    assert without.count_mean.shape == without.count_shares.shape == (1, 0)
 
 
 # ---------------------------------------------------------------- pieces
