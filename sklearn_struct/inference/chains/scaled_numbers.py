@@ -94,7 +94,7 @@ def _loses_little(
         if t > 0:
             e = 0 if is_shared else e0 + t - 1
             best = -np.inf
-            for m in range(0 if is_shared else K * K):
+            for m in range(0 if is_shared else edge.shape[1]):
                 best = max(best, np.float64(edge[e, m]))
             for j in range(K):
                 if is_shared:
