@@ -3,10 +3,10 @@
 Calm and turbulent days: a volatility model
 ===========================================
 
-The returns of a stock are small on most days, but large days come in groups. A hidden Markov model
-describes this with a few states that last for weeks. Each state has its own variance. The picture
-shows 2,000 days and the probabilities of the states. The model learned them without labels.
-Afterwards it forecasts the variance of the next days.
+The returns of a stock are small on most days, but days with large returns come in groups. A hidden
+Markov model describes this with a few states that last for weeks. Each state has its own variance.
+The picture shows 2,000 days and the probabilities of the states. The model learned them without
+labels. Afterwards it forecasts the variance of the next days.
 
 The model is an `HMM <sklearn_struct.HMM>`. The returns are made up by a few lines of code. The
 guide has a page on :doc:`hidden Markov models <../user_guide/hmm>`.
