@@ -45,7 +45,8 @@ class Emissions(NamedTuple):
     @property
     def kind(self) -> str:
         """How tokens are written."""
-        if self.single:
+        # counts of one stream may be written as symbols are, in lists of whole numbers
+        if self.single or self.kinds == ["poisson"]:
             return "values"
         return "numbers" if all(table is None for table in self.tables) else "rows"
 

@@ -158,6 +158,22 @@ def test_written_by_hand():
     assert shares.emissions == ["multinomial", "multinomial"]
 
 
+def test_counts_of_one_stream_in_each_form(tmp_path):
+    hmm = HMM.from_parameters(2, **CHAIN, rates=[[2.0], [6.0]])
+    lists = [[1, 2, 9], [7, 6]]
+    arrays = [np.array([[1], [2], [9]]), np.array([[7], [6]])]
+    rows = [[(1,), (2,), (9,)], [(7,), (6,)]]
+    expected = [np.logaddexp.reduce(naive.Hidden(hmm, x).log_p) for x in rows]
+    save(hmm, tmp_path / "hmm")
+    for model in (hmm, load(tmp_path / "hmm")):
+        for X in (lists, arrays, rows):
+            np.testing.assert_allclose(model.score_samples(X), expected)
+        [drawn], _ = model.sample(1, 0, length=3)
+        assert drawn.shape == (3, 1)
+    fitted = HMM(emissions="poisson", stop=False, tol=0.1).fit(lists, init=hmm)
+    assert fitted.rates_.shape == (2, 1)
+
+
 NUMBERS = {"means": [[0.0], [1.0]], "covariances": [[1.0], [1.0]]}
 
 
