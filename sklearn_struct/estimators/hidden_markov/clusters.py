@@ -13,7 +13,7 @@ __all__ = ["clusters"]
 def clusters(
     numbers: np.ndarray, weight: np.ndarray, n: int, rng: np.random.RandomState
 ) -> np.ndarray:
-    """The cluster of each row by k-means, one of `n`; -1 for a row without numbers."""
+    """The cluster of each row by k-means, one of `n` at most; -1 for a row without numbers."""
     from sklearn.cluster import KMeans  # slow to import, and seldom needed
 
     missing = np.isnan(numbers)
@@ -22,8 +22,11 @@ def clusters(
         means = fit_gaussians(numbers, weight[:, None], np.zeros(numbers.shape[1])).mean
         numbers = np.where(missing, means, numbers)
         weight = np.where(empty, 0.0, weight)
+    n_rows = np.count_nonzero(weight)
+    if n_rows == 0:
+        return np.full(len(numbers), -1)
     with threadpool_limits(1):  # sums of several threads have no fixed order
-        k_means = KMeans(n, n_init=3, random_state=rng)
+        k_means = KMeans(min(n, n_rows), n_init=3, random_state=rng)
         k_means.fit(numbers, sample_weight=weight)
     labels: np.ndarray = np.where(empty, -1, k_means.labels_)
     return labels

@@ -83,3 +83,19 @@ def test_the_curve_is_minus_the_log_likelihood():
     assert hmm.loss_curve_[-1] == pytest.approx(-hmm.score_samples(X).sum())
     known = HMM().fit(X, Y)
     assert known.loss_curve_ == [pytest.approx(-known.log_joint(X, Y).sum())]
+
+
+@pytest.mark.parametrize("covariance_type", ["diag", "full", "tied", "spherical"])
+def test_more_labels_than_tokens(covariance_type):
+    """Some begin at random, as there are fewer clusters than labels."""
+    X = [np.array([[0.0, 1.0], [2.0, -1.0], [0.5, 3.0]])]
+    hmm = HMM(n_states=8, covariance_type=covariance_type, random_state=0).fit(X)
+    assert np.all(np.isfinite(hmm.means_))
+    assert np.isfinite(hmm.score_samples(X)[0])
+
+
+def test_vectors_of_counts_without_trials():
+    """No share is known, so there is nothing to make clusters of."""
+    X = [np.zeros((9, 2))]
+    hmm = HMM(emissions="multinomial", n_states=2, stop=False, random_state=0).fit(X)
+    np.testing.assert_allclose(hmm.score_samples(X), 0.0, atol=1e-12)
