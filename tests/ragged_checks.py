@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -449,6 +450,11 @@ def check_threads(estimator, form):
 CHECKS = [check for name, check in list(globals().items()) if name.startswith("check_")]
 
 
+def named(estimator: Any) -> str:
+    """The same in each process: an address of a function is not."""
+    return re.sub(r" at 0x[0-9a-f]+", "", repr(estimator))
+
+
 def ragged_checks(
     estimators: list[Any], forms: Any = tuple(SEQUENCES), but: tuple[Callable, ...] = ()
 ) -> Callable[..., Any]:
@@ -460,7 +466,7 @@ def ragged_checks(
                 estimator,
                 check,
                 form,
-                id=f"{estimator!r}-{check.__name__.removeprefix('check_')}-{form}",
+                id=f"{named(estimator)}-{check.__name__.removeprefix('check_')}-{form}",
             )
             for estimator in estimators
             for check in CHECKS

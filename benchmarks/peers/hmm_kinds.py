@@ -215,7 +215,7 @@ def goals(medians: Medians) -> list[Goal]:
 
 
 BENCHMARKS = {
-    "emission-kinds": Benchmark(
+    "kinds-of-emissions": Benchmark(
         "Hidden Markov models of counts, and with mixtures of normal distributions",
         {name: partial(race, kind, K, d) for name, kind, K, d in ROWS},
         goals,
