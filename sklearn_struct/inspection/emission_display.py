@@ -22,6 +22,7 @@ __all__ = ["EmissionDisplay"]
 
 DEVIATIONS = 3.5  # from the means of labels, within which densities are drawn
 POINTS = 400  # of a curve
+PEAK_POINTS = 81  # and of each of its peaks
 OUT_OF_VOCABULARY = "<OOV>"
 
 
@@ -114,7 +115,7 @@ class EmissionDisplay:
         InputTypeError
             If `estimator` is no hidden Markov model.
         ValueError
-            If there is no such stream.
+            If there is no such stream, or its means depend on the tokens before (`autoregression`).
         """
         constraints = {"n": [Interval(Integral, 1, None, closed="left"), None]}
         validate_parameter_constraints(constraints, {"n": n}, cls.__name__)
@@ -219,6 +220,12 @@ def _outcomes(model: Any, stream: int, place: int) -> tuple[np.ndarray, list[str
 
 
 def _densities(model: Any, stream: int, place: int) -> tuple[np.ndarray, np.ndarray]:
+    # `means_` are constants there, which may be far from all numbers
+    if model.get_params().get("autoregression", 0):
+        raise ValueError(
+            f"with autoregression={model.autoregression} the mean of a number depends on the "
+            "tokens before it, so that a label has no density of its own to draw"
+        )
     mean = np.asarray(model.means_)[..., place]
     deviation = np.sqrt(np.asarray(model.variances_)[..., place])
     shares = np.exp(getattr(model, "mixture_logprob_", np.zeros((len(mean), 1))))
@@ -226,7 +233,10 @@ def _densities(model: Any, stream: int, place: int) -> tuple[np.ndarray, np.ndar
     mean = mean.reshape(len(mean), -1)
     deviation = deviation.reshape(mean.shape)
     reach = DEVIATIONS * deviation
-    x = np.linspace((mean - reach).min(), (mean + reach).max(), POINTS)
+    low, high = (mean - reach).min(), (mean + reach).max()
+    # a narrow peak beside wide ones would lie between two points of a grid
+    peaks = mean + deviation * np.linspace(-5, 5, PEAK_POINTS)[:, None, None]
+    x = np.unique([*np.linspace(low, high, POINTS), *np.clip(peaks, low, high).ravel()])
     density = scipy.stats.norm.pdf(x[:, None, None], mean, deviation)
     return (density * shares).sum(axis=2).T, x
 

@@ -6,6 +6,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+import scipy.integrate
 import scipy.stats
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -219,6 +220,30 @@ def test_what_has_no_durations():
         DurationDisplay(np.eye(2), ["x"]).plot()
     with pytest.raises(ValueError, match="longest must be at least 1"):
         DurationDisplay(np.eye(2), ["x", "y"]).plot(longest=0)
+
+
+def test_a_narrow_peak_beside_a_wide_one():
+    hmm = HMM.from_parameters(
+        ["thin", "wide"],
+        start=[0.5, 0.5],
+        transition=[[0.5, 0.5], [0.5, 0.5]],
+        means=[[0.3], [0.0]],
+        covariances=[[1e-4], [1e4]],
+    )
+    display = EmissionDisplay.from_estimator(hmm)
+    assert display.proba[0].max() == pytest.approx(scipy.stats.norm.pdf(0, scale=0.01))
+    area = scipy.integrate.trapezoid(display.proba, display.values)
+    np.testing.assert_allclose(area, 1.0, atol=0.01)
+
+
+def test_means_that_depend_on_tokens_before_are_no_density():
+    """A series around 100 has the constant 5, where it never is."""
+    series = [100.0]
+    for noise in np.random.RandomState(0).normal(size=200):
+        series.append(5.0 + 0.95 * series[-1] + noise)
+    hmm = HMM(n_states=1, autoregression=1).fit([np.array(series)[:, None]])
+    with pytest.raises(ValueError, match="autoregression=1 the mean of a number depends"):
+        EmissionDisplay.from_estimator(hmm)
 
 
 @pytest.mark.parametrize("display", [EmissionDisplay, TransitionDisplay, DurationDisplay])
