@@ -6,8 +6,9 @@ import numpy as np
 
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, reachable
+from sklearn_struct.hidden_markov.semi_markov import SemiMarkov
 
-__all__ = ["n_parameters"]
+__all__ = ["n_parameters", "with_durations"]
 
 
 def n_parameters(
@@ -35,6 +36,16 @@ def n_parameters(
     if "covariances" in fixed:
         total -= numbers.n_parameters - numbers.mean.size
     return total
+
+
+def with_durations(model: SemiMarkov) -> int:
+    """The free parameters of a model whose states have durations, and never follow themselves."""
+    log_p, parameters = model.durations
+    K = len(log_p)
+    # of a table the probabilities, which sum to 1
+    of_durations = parameters.size or log_p.size - K
+    of_chain = K - 1 + max(K * (K - 2), 0)
+    return of_chain + of_durations + model.hidden.n_emission_parameters
 
 
 def _free(outcomes: np.ndarray) -> int:

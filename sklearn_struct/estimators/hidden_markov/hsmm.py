@@ -19,18 +19,26 @@ from sklearn_struct.estimators.fitting.shared_parameters import (
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import Data
 from sklearn_struct.estimators.hidden_markov.duration_predictions import BaseDurationPredictions
 from sklearn_struct.estimators.hidden_markov.em_fit import start
+from sklearn_struct.estimators.hidden_markov.information_criteria import BaseInformationCriteria
 from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
 from sklearn_struct.hidden_markov import semi_markov
 from sklearn_struct.hidden_markov.duration_steps import DurationOptions, DurationTraining
 from sklearn_struct.hidden_markov.durations import KINDS as DURATIONS
 from sklearn_struct.hidden_markov.em_steps import Training
+from sklearn_struct.hidden_markov.free_parameters import with_durations
 from sklearn_struct.hidden_markov.gaussians import KINDS
 
 __all__ = ["HSMM"]
 
 
 @with_parameters
-class HSMM(IterationParameters, RandomParameters, ThreadParameters, BaseDurationPredictions):
+class HSMM(
+    IterationParameters,
+    RandomParameters,
+    ThreadParameters,
+    BaseInformationCriteria,
+    BaseDurationPredictions,
+):
     """Hidden semi-Markov model, or explicit-duration HMM: a hidden Markov model that knows how long
     each label lasts.
 
@@ -136,6 +144,8 @@ default="auto"
         Of mixtures, autoregressions and counts, as in `HMM`.
     n_trials_ : int
         Mean number of trials of a token with multinomial streams, as in `HMM`.
+    n_parameters_ : int
+        Number of free parameters, as `aic` and `bic` count them.
     n_iter_ : int
         Iterations of EM; 1 where all labels are known.
     loss_curve_ : list of float
@@ -250,6 +260,10 @@ default="auto"
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         self._learn(X, y, sample_weight, init, progress)
+        self.n_parameters_ = with_durations(self._with_durations())
+
+    def _n_parameters(self) -> int:
+        return with_durations(self._with_durations())
 
     def _training(self, data: Data, init: Any) -> DurationTraining:
         plain = Training(*data)

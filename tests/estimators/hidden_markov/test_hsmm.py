@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
 from contextlib import nullcontext
 
 import numpy as np
@@ -343,3 +344,25 @@ def test_what_predictions_refuse():
         model.predict(WORDS)
     with pytest.raises(InputTypeError, match="base must be a hidden Markov model without"):
         MEstimatedCRF(base=HSMM(max_length=4)).fit(WORDS, TAGS)
+
+
+@pytest.mark.parametrize(
+    ("durations", "of_durations"),
+    [("categorical", 3 * 5), ("poisson", 3), ("negative-binomial", 6)],
+)
+def test_criteria_count_durations(durations, of_durations):
+    rng = np.random.RandomState(0)
+    X = [rng.normal(size=(30, 2)) for _ in range(3)]
+    model = HSMM(n_states=3, durations=durations, max_length=6, max_iter=3, tol=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X)
+    # starts, transitions to one of two others, means and variances
+    wanted = 2 + 3 + of_durations + 12
+    assert model.n_parameters_ == wanted
+    log_p = model.score_samples(X).sum()
+    assert model.log_likelihood(X) == pytest.approx(log_p)
+    assert model.aic(X) == pytest.approx(2 * wanted - 2 * log_p)
+    assert model.bic(X) == pytest.approx(np.log(90) * wanted - 2 * log_p)
+    one = HSMM(n_states=1, durations=durations, max_length=30).fit(X)
+    assert one.n_parameters_ == (29 if durations == "categorical" else of_durations // 3) + 4
