@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sklearn_struct._warning import warn
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.encoding.labels import label_codes, partial_labels
@@ -65,6 +66,7 @@ class BaseLearnedChain(BaseHiddenChain):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> Any:
         """What `fit` does; return the steps of EM that it took."""
+        _warn_of_channels_first(X)
         X = as_list(X)
         y = as_list(y)
         columns, flat = self._read_columns(
@@ -105,23 +107,30 @@ class BaseLearnedChain(BaseHiddenChain):
     def _begins(self, training: Any, init: Any) -> list[Callable[[], Any]]:
         """What makes the places where EM begins: one, unless these are drawn."""
         if init is not None or np.any(training.codes >= 0) or self.n_init == 1:
-            return [lambda: self._start(training, check_random_state(self.random_state), init)]
+            rng = check_random_state(self.random_state)
+            return [lambda: self._start(self.init, training, rng, init)]
+        first, *others = seeds(self.random_state, self.n_init)
+        if isinstance(self.random_state, Integral):
+            # the start that is the only one of n_init=1
+            first = int(self.random_state)
+        # clusters of all starts are nearly the same, so that others would find nothing new
+        way = "random" if self.init == "auto" else self.init
         return [
-            partial(self._start_of_seed, training, seed)
-            for seed in seeds(self.random_state, self.n_init)
+            partial(self._start_of_seed, self.init, training, first),
+            *(partial(self._start_of_seed, way, training, seed) for seed in others),
         ]
 
-    def _start_of_seed(self, training: Any, seed: int) -> Any:
-        return self._start(training, np.random.RandomState(seed), None)
+    def _start_of_seed(self, way: str, training: Any, seed: int) -> Any:
+        return self._start(way, training, np.random.RandomState(seed), None)
 
     def _training(self, data: Data, init: Any) -> Any:
         """The steps of EM."""
         return Training(*data)
 
-    def _start(self, training: Any, rng: np.random.RandomState, init: Any) -> Any:
-        """The model that EM starts from."""
+    def _start(self, way: str, training: Any, rng: np.random.RandomState, init: Any) -> Any:
+        """The model that EM starts from: `init`, or what is made in one of the ways of `start`."""
         if init is None:
-            return start(self.init, training, rng)
+            return start(way, training, rng)
         return self._taken_over(init, training.options.numbers)
 
     def _learn_observed(self, columns: streams.Columns, used: np.ndarray, init: Any) -> Observed:
@@ -212,4 +221,14 @@ class BaseLearnedChain(BaseHiddenChain):
             self.n_mixtures,
             self.autoregression,
             clusters,
+        )
+
+
+def _warn_of_channels_first(X: Any) -> None:
+    """Warn of an array that has fewer tokens a sequence than streams, as other libraries' have."""
+    shape = np.shape(X) if isinstance(X, np.ndarray) else ()
+    if len(shape) == 3 and shape[1] < shape[2]:
+        warn(
+            f"X has the shape {shape}, so it is read as {shape[0]} sequences of {shape[1]} tokens "
+            f"with {shape[2]} streams; if time comes last, give SequenceArray.from_3d(X, layout='nct')"
         )

@@ -44,6 +44,10 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
         names = named_shapes(len(self.classes_), order_of(self.transition_logprob_))
         markov = of_named({name: getattr(self, f"{name}_logprob_") for name in names})
         tables = [table for table in self.emission_logprob_ if table is not None]
+        # somebody may have put something into their place
+        for name, parts in (("_logprob_ of the chain", markov), ("emission_logprob_", tables)):
+            if any(np.isnan(part.sum()) for part in parts):
+                raise ValueError(f"{name} has NaN; probabilities of 0 have the logarithm -inf")
         return HiddenMarkov(markov, tables, self._gaussians(), self._rates(), self._outcomes())
 
     def _learned(self, model: HiddenMarkov) -> dict[str, Any]:

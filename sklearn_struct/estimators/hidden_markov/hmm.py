@@ -107,7 +107,7 @@ default="auto"
         streams, else "random". If some labels are known, EM starts from them.
     n_init : int, default=1
         Number of starts of EM, if no label is known and `fit` gets no `init`. The run with the
-        highest likelihood counts.
+        highest likelihood counts. With ``init="auto"`` all starts after the first are random.
     max_iter : int, default=200
         Largest number of iterations of EM.
     tol : float, default=1e-6

@@ -103,7 +103,7 @@ default="auto"
         start.
     n_init : int, default=1
         How many times EM starts, if no label is known and `fit` gets no `init`. The best run
-        counts.
+        counts. With ``init="auto"`` all starts after the first are random.
     max_iter : int, default=200
         Largest number of iterations of EM.
     tol : float, default=1e-6
@@ -276,9 +276,9 @@ default="auto"
         )
         return DurationTraining(plain, options)
 
-    def _start(self, training: Any, rng: np.random.RandomState, init: Any) -> Any:
+    def _start(self, way: str, training: Any, rng: np.random.RandomState, init: Any) -> Any:
         if init is None:
-            return training.start(start(self.init, training.plain, rng), self.tol)
+            return training.start(start(way, training.plain, rng), self.tol)
         hidden = self._taken_over(init, training.plain.options.numbers)
         if not init._has_durations:
             return training.with_durations(hidden)

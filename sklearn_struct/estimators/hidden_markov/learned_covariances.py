@@ -36,6 +36,8 @@ class BaseCovariances(Published):
     def _gaussians(self) -> Gaussians | Mixtures | Autoregressive:
         """The learned attributes, checked."""
         means = np.asarray(self.means_, np.float64)
+        if not np.all(np.isfinite(means)):
+            raise ValueError("means_ must be finite numbers")
         covariances = np.asarray(self.covariances_, np.float64)
         kind = self._covariance_type
         check_covariances(covariances, kind, means.shape)

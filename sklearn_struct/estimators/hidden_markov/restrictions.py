@@ -91,15 +91,15 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
         restrictions = self._restrictions(observed, codes, weight, given)
         return Training(*data) if restrictions is None else RestrictedTraining(*data, restrictions)
 
-    def _start(self, training: Any, rng: np.random.RandomState, init: Any) -> Any:
+    def _start(self, way: str, training: Any, rng: np.random.RandomState, init: Any) -> Any:
         if init is not None:
             return _nearest(training, self._taken_over(init, training.options.numbers))
         rule = self.allowed_transitions
         in_order = isinstance(rule, str) and rule == LEFT_TO_RIGHT
-        if in_order and not training.any_known and self.init != "random":
+        if in_order and not training.any_known and way != "random":
             # clusters have no order, labels from left to right have
             return _nearest(training, labelled_start(training, spread_out(training), rng))
-        return _nearest(training, start(self.init, training, rng))
+        return _nearest(training, start(way, training, rng))
 
     def _n_free(self, training: Training) -> int:
         """The number of parameters that were learned."""

@@ -99,3 +99,48 @@ def test_vectors_of_counts_without_trials():
     X = [np.zeros((9, 2))]
     hmm = HMM(emissions="multinomial", n_states=2, stop=False, random_state=0).fit(X)
     np.testing.assert_allclose(hmm.score_samples(X), 0.0, atol=1e-12)
+
+
+def test_channels_before_time_are_told():
+    X = np.random.RandomState(0).normal(size=(4, 2, 30))
+    with pytest.warns(UserWarning, match=r"4 sequences of 2 tokens with 30 streams.*from_3d"):
+        HMM(n_states=2, random_state=0).fit(X)
+    # as many tokens as streams, or more, and lists of arrays, say nothing
+    HMM(n_states=2, random_state=0).fit(X[:, :, :2])
+    HMM(n_states=2, random_state=0).fit(list(X))
+
+
+def correlated(seed):
+    """States that only correlations tell apart."""
+    rng = np.random.RandomState(seed)
+    states = [np.repeat(rng.randint(2, size=5), 10) for _ in range(40)]
+    X = []
+    for z in states:
+        noise = rng.normal(size=(50, 2))
+        noise[:, 1] = (1.8 * z - 0.9) * noise[:, 0] + np.sqrt(1 - 0.81) * noise[:, 1]
+        X.append(noise)
+    return X, np.concatenate(states)
+
+
+def test_later_starts_are_random_and_the_first_is_that_of_one():
+    """Clusters of such data say nothing, whatever their seed is."""
+    X, z = correlated(1)
+    options = {"n_states": 2, "covariance_type": "full", "stop": False, "random_state": 0}
+    one = HMM(**options).fit(X)
+    several = HMM(n_init=5, **options).fit(X)
+    assert several.loss_curve_[-1] < one.loss_curve_[-1] - 100
+    share = np.mean(np.concatenate([np.array(y) for y in several.predict(X)]) == z)
+    assert max(share, 1 - share) > 0.95
+    # of states that are far apart the first start is the best
+    apart = [np.repeat(rng, 10)[:, None] + 0.1 * np.arange(30)[:, None] % 1 for rng in [[0, 9, 0]]]
+    options["covariance_type"] = "diag"
+    alone = HMM(**options).fit(apart)
+    assert HMM(n_init=3, **options).fit(apart).loss_curve_[-1] <= alone.loss_curve_[-1] + 1e-9
+
+
+@pytest.mark.parametrize("name", ["means_", "transition_logprob_", "start_logprob_"])
+def test_what_is_put_into_the_place_of_parameters_is_no_nan(name):
+    hmm = HMM(n_states=2, random_state=0).fit([np.arange(9.0)[:, None] % 4])
+    getattr(hmm, name)[0] = np.nan
+    with pytest.raises(ValueError, match=r"finite numbers|has NaN"):
+        hmm.predict([np.zeros((2, 1))])
