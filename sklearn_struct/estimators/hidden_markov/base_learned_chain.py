@@ -230,5 +230,6 @@ def _warn_of_channels_first(X: Any) -> None:
     if len(shape) == 3 and shape[1] < shape[2]:
         warn(
             f"X has the shape {shape}, so it is read as {shape[0]} sequences of {shape[1]} tokens "
-            f"with {shape[2]} streams; if time comes last, give SequenceArray.from_3d(X, layout='nct')"
+            f"with {shape[2]} streams; if time comes last, write SequenceArray.from_3d(X, "
+            "layout='nct')"
         )
