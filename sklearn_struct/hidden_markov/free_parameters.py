@@ -44,7 +44,7 @@ def with_durations(model: SemiMarkov) -> int:
     K = len(log_p)
     # of a table the probabilities, which sum to 1
     of_durations = parameters.size or log_p.size - K
-    of_chain = K - 1 + max(K * (K - 2), 0)
+    of_chain = _free(np.ones((1, K), dtype=bool)) + _free(~np.eye(K, dtype=bool))
     return of_chain + of_durations + model.hidden.n_emission_parameters
 
 

@@ -233,7 +233,8 @@ def _densities(model: Any, stream: int, place: int) -> tuple[np.ndarray, np.ndar
     mean = mean.reshape(len(mean), -1)
     deviation = deviation.reshape(mean.shape)
     reach = DEVIATIONS * deviation
-    low, high = (mean - reach).min(), (mean + reach).max()
+    low = (mean - reach).min()
+    high = (mean + reach).max()
     # a narrow peak beside wide ones would lie between two points of a grid
     peaks = mean + deviation * np.linspace(-5, 5, PEAK_POINTS)[:, None, None]
     x = np.unique([*np.linspace(low, high, POINTS), *np.clip(peaks, low, high).ravel()])

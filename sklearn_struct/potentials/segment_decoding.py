@@ -230,7 +230,7 @@ def segment_sample(
     >>> begins.shape
     (2, 1000)
     >>> float(np.mean(begins[1]).round(2))  # of two segments; the exact probability is 1/3
-    0.35
+    0.33
     """
     given = read_segments(segments, pairwise, lengths, n_jobs)
     n_tokens = len(given.of_starts)

@@ -235,16 +235,16 @@ def test_states_of_other_models_are_refused():
 def test_long_sequences(order, stop, monkeypatch):
     """Also in many calls of kernels."""
     hmm = fitted(order, stop)
-    X = data(3, [20_000])[0]
+    X = data(3, [6_000])[0]
     open_model = without_end(hmm)
     scores = hmm.log_score(X)[0]
     assert scores.sum() == pytest.approx(open_model.score_samples(X)[0], rel=1e-10)
-    smooth = hmm.smooth_proba(X, 20_000)[0]
+    smooth = hmm.smooth_proba(X, 6_000)[0]
     np.testing.assert_allclose(smooth, open_model.predict_proba(X)[0], atol=1e-9)
     near = hmm.smooth_proba(X, 60)[0]
     assert np.abs(near - smooth).max() < 0.1
     monkeypatch.setattr(online, "STEPS", 20 * 3 * 12 * 500)
-    np.testing.assert_array_equal(hmm.smooth_proba(X, 20_000)[0], smooth)
+    np.testing.assert_array_equal(hmm.smooth_proba(X, 6_000)[0], smooth)
     np.testing.assert_array_equal(hmm.smooth_proba(X, 60)[0], near)
     np.testing.assert_array_equal(hmm.log_score(X)[0], scores)
 
