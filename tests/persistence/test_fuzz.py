@@ -11,15 +11,15 @@ from fuzz import files
 @pytest.mark.parametrize("kind", files.KINDS)
 def test_damaged_files_are_refused_or_loaded_as_they_say(tmp_path, kind):
     found = Counter()
-    for number in range(1000):
+    for number in range(600):
         data, X = files.damaged(number, kind)
         verdict = files.verdict(data, X, tmp_path / "model")
         assert verdict in ("refused", "loaded"), number
         if verdict == "loaded" and kind == "bytes":
             assert data == files.originals()[number % len(files.originals())][0], number
         found[verdict] += 1
-    assert found["refused"] > 250
-    assert found["loaded"] > 2
+    assert found["refused"] > 150
+    assert found["loaded"] > 1
 
 
 def test_the_verdicts_tell(tmp_path, monkeypatch):
