@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -41,19 +41,28 @@ __all__ = [
 ]
 
 
+Model = TypeVar("Model", bound=BaseEstimator)
 # models with a row of weights for each label, or each hidden state of one
 Linear: TypeAlias = BaseChain | BaseGraph | BaseClassPredictions
+
+
+def _another(model: BaseEstimator, wanted: str) -> InputTypeError:
+    """The error for a model that is not what is wanted."""
+    return InputTypeError(f"estimator must be {wanted}, got {type(model).__name__}")
+
+
+def _as_now(model: Model) -> Model:
+    """What a model has learned, all of one fit."""
+    check_is_fitted(model)
+    return as_published(model)
 
 
 def chain_of(estimator: BaseEstimator) -> BaseChain:
     """The fitted chain as it is now, also out of a pipeline or a search."""
     model = last_step(estimator)
     if not isinstance(model, BaseChain):
-        raise InputTypeError(
-            f"estimator must be a chain such as LinearChainCRF, got {type(model).__name__}"
-        )
-    check_is_fitted(model)
-    return as_published(model)
+        raise _another(model, "a chain such as LinearChainCRF")
+    return _as_now(model)
 
 
 def sequence_model_of(estimator: BaseEstimator) -> BaseChain | BaseClassPredictions:
@@ -63,8 +72,7 @@ def sequence_model_of(estimator: BaseEstimator) -> BaseChain | BaseClassPredicti
     model = last_step(estimator)
     if not isinstance(model, BaseClassPredictions):
         return chain_of(estimator)
-    check_is_fitted(model)
-    return as_published(model)
+    return _as_now(model)
 
 
 def is_of_graphs(estimator: BaseEstimator) -> bool:
@@ -76,11 +84,8 @@ def graph_model_of(estimator: BaseEstimator) -> BaseGraph:
     """The fitted model of graphs as it is now, also out of a pipeline or a search."""
     model = last_step(estimator)
     if not isinstance(model, BaseGraph):
-        raise InputTypeError(
-            f"estimator must be a model of graphs such as GraphCRF, got {type(model).__name__}"
-        )
-    check_is_fitted(model)
-    return as_published(model)
+        raise _another(model, "a model of graphs such as GraphCRF")
+    return _as_now(model)
 
 
 def linear_model_of(estimator: BaseEstimator) -> Linear:
@@ -99,22 +104,16 @@ def hidden_markov_of(estimator: BaseEstimator) -> BaseStreams:
     """The fitted hidden Markov model as it is now, also out of a pipeline or a search."""
     model = last_step(estimator)
     if not isinstance(model, BaseStreams):
-        raise InputTypeError(
-            f"estimator must be a hidden Markov model such as HMM, got {type(model).__name__}"
-        )
-    check_is_fitted(model)
-    return as_published(model)
+        raise _another(model, "a hidden Markov model such as HMM")
+    return _as_now(model)
 
 
 def parser_of(estimator: BaseEstimator) -> BaseParser:
     """The fitted tree parser as it is now, also out of a pipeline or a search."""
     model = last_step(estimator)
     if not isinstance(model, BaseParser):
-        raise InputTypeError(
-            f"estimator must be a tree parser such as PCFG, got {type(model).__name__}"
-        )
-    check_is_fitted(model)
-    return as_published(model)
+        raise _another(model, "a tree parser such as PCFG")
+    return _as_now(model)
 
 
 def best(estimator: BaseEstimator) -> BaseEstimator:

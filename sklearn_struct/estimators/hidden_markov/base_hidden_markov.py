@@ -110,6 +110,10 @@ class BaseHiddenChain(BaseStreams):
         """
         sequences = self._read_X(X, reset=False)
         observed: Any = sequences.X
+        return divided(self._proba_of_tokens(observed), sequences)
+
+    def _proba_of_tokens(self, observed: Observed) -> np.ndarray:
+        """What `predict_proba` returns, of all tokens (n, n_labels)."""
         proba = np.zeros((observed.offsets[-1], len(self.classes_)))
         inference = self._model().inference
 
@@ -120,7 +124,7 @@ class BaseHiddenChain(BaseStreams):
             proba[block.tokens] = self._proba_of_states(out.node)
 
         self._each_block(observed, work, self._states)
-        return divided(proba, sequences)
+        return proba
 
     def score_samples(self, X: Any) -> np.ndarray:
         """log p(x) of each sequence, summed over all its labellings.
@@ -136,6 +140,10 @@ class BaseHiddenChain(BaseStreams):
             -inf for a sequence that the model cannot emit, 0 for an empty one.
         """
         observed: Any = self._read_X(X, reset=False).X
+        return self._log_p(observed)
+
+    def _log_p(self, observed: Observed) -> np.ndarray:
+        """What `score_samples` returns."""
         inference = self._model().inference
         sums = self._each_block(
             observed,

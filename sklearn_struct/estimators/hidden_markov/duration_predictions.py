@@ -13,7 +13,7 @@ from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.structures import Block
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.parameter_checks import check_count, check_params, generator
-from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearnedChain
 from sklearn_struct.hidden_markov import semi_markov
 from sklearn_struct.hidden_markov.durations import Durations
@@ -80,40 +80,11 @@ class BaseDurationPredictions(BaseLearnedChain):
         rows = self._rows_of_tokens(observed, semi_markov.best)
         return np.concatenate([np.empty(0, np.int32), *rows])
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Posterior probability of each label at each token, p(y_t = k | x).
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-            dtype object, an array (n_tokens, n_labels) each, columns in the order of ``classes_``;
-            for two-dimensional X one array (n, n_labels).
-        """
-        sequences = self._read_X(X, reset=False)
-        observed: Any = sequences.X
+    def _proba_of_tokens(self, observed: Observed) -> np.ndarray:
         rows = self._rows_of_tokens(observed, semi_markov.posteriors)
-        return divided(np.concatenate([np.empty((0, len(self.classes_))), *rows]), sequences)
+        return np.concatenate([np.empty((0, len(self.classes_))), *rows])
 
-    def score_samples(self, X: Any) -> np.ndarray:
-        """log p(x) of each sequence, summed over all its labellings.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray of shape (n_sequences,)
-            -inf for a sequence that the model cannot emit, 0 for an empty one.
-        """
-        observed: Any = self._read_X(X, reset=False).X
-
+    def _log_p(self, observed: Observed) -> np.ndarray:
         def work(model: SemiMarkov, block: Block) -> np.ndarray:
             return semi_markov.posteriors(_segments(model, observed, block))[1]
 
