@@ -197,6 +197,8 @@ def _block(structure: Structure, first: int, last: int) -> Block:
     """The examples from `first` to before `last`, counted from 0."""
     tokens = _range(structure.offsets, first, last)
     ranges = tuple(_range(family.offsets, first, last) for family in structure.families)
+    if last - first == structure.n_examples:
+        return Block(slice(first, last), tokens, ranges, structure)
     families = tuple(
         Family(
             family.nodes[cliques] - tokens.start, family.offsets[first : last + 1] - cliques.start

@@ -80,14 +80,14 @@ def options(entry: Any) -> Iterable[Any]:
 
 def encode(labels: list[Any], classes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Codes (int32) of labels in `classes`, -1 for None; sets of labels have none."""
+    if labels.count(None) == len(labels):
+        return np.full(len(labels), -1, np.int32)
     for position, label in enumerate(labels if any(map(_is_set, set(map(type, labels)))) else ()):
         if _is_set(type(label)):
             raise InputTypeError(
                 f"{label_codes.place(position, offsets)}: a set of labels, where one or None is "
                 "wanted"
             )
-    if labels.count(None) == len(labels):
-        return np.full(len(labels), -1, np.int32)
     missing = np.fromiter((label is None for label in labels), bool, len(labels))
     spare = classes.tolist()[0]
     codes = label_codes.encode(

@@ -33,7 +33,7 @@ from sklearn_struct.compiled.simd import (
     total,
 )
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
-from sklearn_struct.inference.chains.joints_of_pieces import Joints, join
+from sklearn_struct.inference.chains.joints_of_pieces import Joints, join, joints_of
 from sklearn_struct.inference.chains.pieces import (
     ALL,
     Pieces,
@@ -71,16 +71,15 @@ def marginals(
     node, edge = potentials
     n, K = node.shape
     most = MOST_ALONE if len(weight) <= ALONE else MOST_LABELS
-    if K > most or n < FEWEST_TOKENS or node.dtype != np.float64:
+    if most < K or n < FEWEST_TOKENS or node.dtype != np.float64:
         return False
     if len(edge) > 1 or len(out.edge) > 1:
         return False
     n_rounds = -(-n // (LANES * (MOST_NUMBERS // K)))
     S = -(-n // (LANES * n_rounds))
     n_pairs = edge.shape[1]
-    shape = (2, LANES * n_rounds)
-    joints = Joints(*np.empty((*shape, K)), *np.empty((*shape, n_pairs)), np.empty(shape[1], bool))
     pieces = pieces_of(S, K, n_pairs)
+    joints = joints_of(LANES * n_rounds, K, n_pairs)
     return _marginals(
         node, edge, structure.offsets, weight, pieces, joints, out.node, out.edge, log_Z
     )

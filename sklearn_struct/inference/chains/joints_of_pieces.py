@@ -17,7 +17,7 @@ from sklearn_struct.compiled.kernel import inlined, uncounted
 from sklearn_struct.compiled.simd import LANES, add, div, fma, keep, load, mul, splat, store
 from sklearn_struct.inference.chains.pieces import ALL, Pieces, fill, find_begins, move
 
-__all__ = ["Joints", "join"]
+__all__ = ["Joints", "join", "joints_of"]
 
 FEWEST_STEPS = 24  # between two looks at a product
 ALIKE = 1e-14  # relative differences of rows that are proportional, but for rounding
@@ -33,6 +33,17 @@ class Joints(NamedTuple):
     begin: np.ndarray
     end: np.ndarray
     is_whole: np.ndarray
+
+
+def joints_of(n_pieces: int, K: int, n_pairs: int) -> Joints:
+    """Room for those of some pieces and K labels."""
+    return Joints(
+        np.empty((n_pieces, K)),
+        np.empty((n_pieces, K)),
+        np.empty((n_pieces, n_pairs)),
+        np.empty((n_pieces, n_pairs)),
+        np.empty(n_pieces, dtype=bool),
+    )
 
 
 @uncounted

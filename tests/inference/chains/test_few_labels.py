@@ -40,7 +40,7 @@ def check_alike(theta, structure, weight):
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0, 20.0])
-@pytest.mark.parametrize("K", range(1, few_labels.MOST_LABELS + 1))
+@pytest.mark.parametrize("K", [1, 2, 3, 5, 6, 11])
 @pytest.mark.parametrize("lengths", LENGTHS.values(), ids=LENGTHS.keys())
 def test_pieces_have_the_sums_of_sequences(lengths, K, scale):
     rng = np.random.RandomState(len(lengths) + K)
@@ -86,7 +86,15 @@ def impossible(theta):
     theta.node[77] = -np.inf
 
 
-@pytest.mark.parametrize("harm", [far_apart, forbidden, impossible])
+def not_a_number(theta):
+    theta.node[1999, 1] = np.nan
+
+
+def infinite(theta):
+    theta.node[3, 0] = np.inf
+
+
+@pytest.mark.parametrize("harm", [far_apart, forbidden, impossible, not_a_number, infinite])
 def test_what_could_lose_something_is_left_to_others(harm):
     structure = links(chain(np.array([0, 1000, 2000]), 1))
     theta = potentials(np.random.RandomState(0), 2000, 2, 1.0)
@@ -103,8 +111,45 @@ def test_sequences_that_do_not_count_are_left_to_others():
     assert not summed(few_labels.marginals, theta, structure, np.array([1.0, 0.0]))[0]
 
 
-@pytest.mark.parametrize(("n", "K"), [(1000, 2), (2000, 6)])
-def test_few_tokens_and_many_labels_are_left_to_others(n, K):
-    structure = links(chain(np.array([0, n]), 1))
-    theta = potentials(np.random.RandomState(0), n, K, 1.0)
-    assert not summed(few_labels.marginals, theta, structure, np.ones(1))[0]
+@pytest.mark.parametrize(
+    ("lengths", "K"),
+    [([1000], 2), ([2000], few_labels.MOST_ALONE + 1), ([500] * 4, few_labels.MOST_LABELS + 1)],
+    ids=["few tokens", "many labels", "many labels of many sequences"],
+)
+def test_few_tokens_and_many_labels_are_left_to_others(lengths, K):
+    structure = links(chain(np.cumsum([0, *lengths]), 1))
+    theta = potentials(np.random.RandomState(0), sum(lengths), K, 1.0)
+    assert not summed(few_labels.marginals, theta, structure, np.ones(len(lengths)))[0]
+
+
+def sticky(rng, n, K):
+    """Labels that hardly ever change, and tokens that say little: nothing is forgotten soon."""
+    theta = potentials(rng, n, K, 0.01)
+    return Pairs(theta.node, theta.edge + 9.0 * np.eye(K).reshape(1, -1))
+
+
+@pytest.mark.parametrize("lengths", [[9000], [3000, 4, 2000, 1000]], ids=["one", "four"])
+def test_chains_that_forget_little(lengths, monkeypatch):
+    """Products of all steps of pieces, which are short here, so that there are many of them."""
+    monkeypatch.setattr(few_labels, "MOST_NUMBERS", 300)
+    rng = np.random.RandomState(0)
+    structure = links(chain(np.cumsum([0, *lengths]), 1))
+    check_alike(sticky(rng, sum(lengths), 3), structure, rng.uniform(1, 2, size=len(lengths)))
+
+
+def test_stretches_that_forget_and_others_that_do_not(monkeypatch):
+    monkeypatch.setattr(few_labels, "MOST_NUMBERS", 300)
+    rng = np.random.RandomState(0)
+    theta = sticky(rng, 9000, 2)
+    theta.node[2500:6000] += 12 * rng.normal(size=(3500, 2))
+    check_alike(theta, links(chain(np.array([0, 9000]), 1)), np.ones(1))
+
+
+def test_more_labels_that_forget_little_are_left_to_others():
+    K = few_labels.PATIENT_LABELS + 1
+    structure = links(chain(np.array([0, 9000]), 1))
+    done, out, _ = summed(
+        few_labels.marginals, sticky(np.random.RandomState(0), 9000, K), structure, np.ones(1)
+    )
+    assert not done
+    assert np.all(out.node == 2.0)
