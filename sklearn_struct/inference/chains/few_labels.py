@@ -73,74 +73,82 @@ def marginals(
     most = MOST_ALONE if len(weight) <= ALONE else MOST_LABELS
     if most < K or n < FEWEST_TOKENS or node.dtype != np.float64:
         return False
-    if len(edge) > 1 or len(out.edge) > 1:
+    if len(edge) > 1 or len(out.edge) > 1 or np.any(weight == 0):
         return False
+    # so that no sum of alphas grows
+    top = float(edge.max()) + np.log(K)
+    # a step divides the sum of alphas by exp(spread) at most
+    spread = top - float(edge.min())
+    if not spread < SPREAD:
+        return False
+    every = max(1, int(min(MOST_STEPS, SPREAD // (spread + 1e-9))))
+    offsets = structure.offsets
     n_rounds = -(-n // (LANES * (MOST_NUMBERS // K)))
     S = -(-n // (LANES * n_rounds))
-    n_pairs = edge.shape[1]
-    pieces = pieces_of(S, K, n_pairs)
-    joints = joints_of(LANES * n_rounds, K, n_pairs)
-    return _marginals(
-        node, edge, structure.offsets, weight, pieces, joints, out.node, out.edge, log_Z
-    )
+    pieces = pieces_of(S, np.exp(edge[0] - top), K)
+    first = S * np.arange(LANES * n_rounds)
+    last = np.minimum(first + S, n) - 1
+    joints = joints_of(_examples(offsets, first), _examples(offsets, last), K, edge.shape[1])
+    rows = Pairs(out.node, out.edge)
+    if not _marginals(node, offsets, weight, every, pieces, joints, rows, log_Z):
+        return False
+    log_Z += top * np.maximum(np.diff(offsets) - 1, 0)
+    return True
+
+
+def _examples(offsets: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+    """The sequences that some tokens are of."""
+    examples: np.ndarray = np.searchsorted(offsets, tokens, side="right") - 1
+    return examples
 
 
 @kernel
 def _marginals(
     node: np.ndarray,
-    edge: np.ndarray,
     offsets: np.ndarray,
     weight: np.ndarray,
+    every: int,
     pieces: Pieces,
     joints: Joints,
-    out_node: np.ndarray,
-    out_edge: np.ndarray,
+    out: Pairs,
     log_Z: np.ndarray,
 ) -> bool:
+    """But for what was taken out of all scores of pairs, which is missing in log Z."""
     S = len(pieces.begins)
     K = len(pieces.row)
-    # so that no sum of alphas grows
-    top = edge.max() + np.log(K)
-    # a step divides the sum of alphas by exp(spread) at most
-    spread = top - edge.min()
-    if not spread < SPREAD or np.any(weight == 0) or not _are_possible(node):
-        return False
-    for m in range(len(pieces.E)):
-        pieces.E[m] = np.exp(edge[0, m] - top)
-    every = max(1, int(min(MOST_STEPS, SPREAD // (spread + 1e-9))))
     most_steps = S if K <= PATIENT_LABELS else DEAR_STEPS
-    if not join(node, offsets, pieces, every, most_steps, joints):
+    if not _are_possible(node) or not join(node, offsets, pieces, every, most_steps, joints):
         return False
-    for i in range(len(offsets) - 1):
-        log_Z[i] = top * max(offsets[i + 1] - offsets[i] - 1, 0)
+    for i in range(len(log_Z)):
+        log_Z[i] = 0.0
     example = np.empty(LANES, np.int64)
     share = np.empty(LANES)
     norms = np.empty(LANES)
-    pieces.pairs[:] = 0.0
+    for m in range(0, even(K) * even(K) * LANES, LANES):
+        store(pieces.pairs, m, splat(0.0))
     for p in range(0, len(joints.is_whole), LANES):
-        find_begins(offsets, p * S, pieces)
+        find_begins(offsets, p * S, joints.first[p], pieces)
         fill(node, p * S, 0, S, pieces)
         for r in range(LANES):
-            example[r] = np.searchsorted(offsets, (p + r) * S, side="right") - 1
+            example[r] = joints.first[p + r]
+            share[r] = 0.0
             for k in range(K):
                 pieces.A[(S - 1) * K + k, r] = joints.alpha[p + r, k]
                 pieces.beta[k, r] = joints.beta[p + r, k]
-        share[:] = 0.0
         _forward(offsets, p * S, pieces, every, example, share, norms, log_Z)
         for r in range(LANES):
-            last = min((p + r + 1) * S, len(node)) - 1
-            example[r] = np.searchsorted(offsets, last, side="right") - 1
+            example[r] = joints.last[p + r]
             share[r] = weight[example[r]]
-        _backward(offsets, p * S, weight, pieces, example, share, out_node)
+        _backward(offsets, p * S, weight, pieces, example, share, out.node)
         _add_joints(pieces, joints.alpha, p, share)
     for j in range(K):
         for k in range(K):
             o = (j * even(K) + k) * LANES
-            out_edge[0, j * K + k] += total(load(pieces.pairs, o)) * pieces.E[j * K + k]
+            out.edge[0, j * K + k] += total(load(pieces.pairs, o)) * pieces.E[j * K + k]
     return True
 
 
-@uncounted
+@inlined
 def _are_possible(node: np.ndarray) -> bool:
     """Whether each token has a label with a finite score, and none has +inf or NaN."""
     mass = splat(0.0)

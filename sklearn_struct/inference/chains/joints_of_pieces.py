@@ -25,7 +25,8 @@ ALIKE = 1e-14  # relative differences of rows that are proportional, but for rou
 
 class Joints(NamedTuple):
     """Of all pieces: the alpha before it and the beta behind it (n_pieces, K); the products of its
-    first and of its last steps (n_pieces, K * K), and whether these are all its steps (n_pieces,).
+    first and of its last steps (n_pieces, K * K), and whether these are all its steps (n_pieces,);
+    the sequences of its first and of its last token (n_pieces,).
     """
 
     alpha: np.ndarray
@@ -33,16 +34,21 @@ class Joints(NamedTuple):
     begin: np.ndarray
     end: np.ndarray
     is_whole: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
 
 
-def joints_of(n_pieces: int, K: int, n_pairs: int) -> Joints:
-    """Room for those of some pieces and K labels."""
+def joints_of(first: np.ndarray, last: np.ndarray, K: int, n_pairs: int) -> Joints:
+    """Room for those of pieces whose first and last tokens are of these sequences."""
+    n_pieces = len(first)
     return Joints(
         np.empty((n_pieces, K)),
         np.empty((n_pieces, K)),
         np.empty((n_pieces, n_pairs)),
         np.empty((n_pieces, n_pairs)),
         np.empty(n_pieces, dtype=bool),
+        first,
+        last,
     )
 
 
@@ -60,7 +66,7 @@ def join(
     """
     S = len(pieces.begins)
     for p in range(0, len(joints.is_whole), LANES):
-        find_begins(offsets, p * S, pieces)
+        find_begins(offsets, p * S, joints.first[p], pieces)
         n = _multiply_last(node, p, pieces, every, most_steps, joints.end)
         if n == 0:
             return False
@@ -75,7 +81,7 @@ def join(
     return True
 
 
-@uncounted
+@inlined
 def _multiply_last(
     node: np.ndarray, p: int, pieces: Pieces, every: int, most_steps: int, products: np.ndarray
 ) -> int:
@@ -100,7 +106,7 @@ def _multiply_last(
     return 0
 
 
-@uncounted
+@inlined
 def _multiply_first(
     node: np.ndarray, p: int, pieces: Pieces, every: int, most_steps: int, products: np.ndarray
 ) -> int:
@@ -127,9 +133,10 @@ def _multiply_first(
 def _begin(pieces: Pieces) -> None:
     """M becomes the product of no steps."""
     K = len(pieces.row)
-    pieces.M[:] = 0.0
+    for m in range(0, len(pieces.E) * LANES, LANES):
+        store(pieces.M, m, splat(0.0))
     for k in range(K):
-        pieces.M[k * K + k] = 1.0
+        store(pieces.M, (k * K + k) * LANES, splat(1.0))
 
 
 @inlined
@@ -180,7 +187,7 @@ def _scale(pieces: Pieces) -> None:
         store(pieces.M, m, mul(load(pieces.M, m), scale))
 
 
-@uncounted
+@inlined
 def _is_forgetful(pieces: Pieces) -> bool:
     """Whether the rows of each of the products are proportional to each other."""
     K = len(pieces.row)
@@ -201,7 +208,7 @@ def _is_forgetful(pieces: Pieces) -> bool:
     return True
 
 
-@uncounted
+@inlined
 def _keep(pieces: Pieces, p: int, products: np.ndarray) -> None:
     """Products of eight pieces, of which p is the first one."""
     for r in range(LANES):
@@ -209,7 +216,7 @@ def _keep(pieces: Pieces, p: int, products: np.ndarray) -> None:
             products[p + r, m] = pieces.M[m, r]
 
 
-@uncounted
+@inlined
 def _alphas(joints: Joints) -> None:
     n, K = joints.alpha.shape
     for k in range(K):
@@ -228,7 +235,7 @@ def _alphas(joints: Joints) -> None:
             joints.alpha[p + 1, k] /= mass
 
 
-@uncounted
+@inlined
 def _betas(joints: Joints) -> None:
     n, K = joints.beta.shape
     for k in range(K):

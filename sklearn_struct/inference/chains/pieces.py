@@ -41,9 +41,9 @@ class Pieces(NamedTuple):
     beta: np.ndarray  # (K, 8)
 
 
-def pieces_of(S: int, K: int, n_pairs: int) -> Pieces:
+def pieces_of(S: int, E: np.ndarray, K: int) -> Pieces:
     """Room for S steps of K labels."""
-    sizes = [S * K, S * K, S, n_pairs, even(K) ** 2, K, K]
+    sizes = [S * K, S * K, S, len(E), even(K) ** 2, K, K]
     # one piece of memory: allocations cost as much as sums
     room = workspace((sum(sizes), LANES), np.float64)
     parts = []
@@ -51,7 +51,7 @@ def pieces_of(S: int, K: int, n_pairs: int) -> Pieces:
     for size in sizes:
         parts.append(room[first : first + size])
         first += size
-    return Pieces(np.empty(S, np.uint8), np.empty(n_pairs), *parts)
+    return Pieces(np.empty(S, np.uint8), E, *parts)
 
 
 @inlined
@@ -61,13 +61,16 @@ def even(K: int) -> int:
 
 
 @uncounted
-def find_begins(offsets: np.ndarray, first_token: int, pieces: Pieces) -> None:
-    """Write in which lanes sequences begin, in pieces of tokens from `first_token` on."""
+def find_begins(offsets: np.ndarray, first_token: int, example: int, pieces: Pieces) -> None:
+    """Write in which lanes sequences begin, in pieces of tokens from `first_token` on, which is of
+    a sequence `example`.
+    """
     S = len(pieces.begins)
     begins = pieces.begins
-    begins[:] = 0
+    for s in range(S):
+        begins[s] = 0
     end = first_token + LANES * S
-    i = np.searchsorted(offsets, first_token)
+    i = example if offsets[example] == first_token else example + 1
     while i < len(offsets) - 1 and offsets[i] < end:
         # an empty sequence has the bound of the next one, and so the same bit
         t = offsets[i] - first_token
