@@ -9,7 +9,21 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import LANES, add, fma, load, mul, splat, store, sub, total
+from sklearn_struct.compiled.simd import (
+    LANES,
+    Vector,
+    add,
+    fma,
+    load,
+    load_part,
+    maximum,
+    mul,
+    splat,
+    store,
+    store_part,
+    sub,
+    total,
+)
 from sklearn_struct.hidden_markov.gaussian_kernels import LEAST
 
 __all__ = [
@@ -22,6 +36,7 @@ __all__ = [
 
 SIDE = 4 * LANES  # rows whose densities are computed side by side
 FEW = 8 * LANES  # rows whose products are summed in one vector
+MANY = 512  # rows whose products are summed in one number
 
 
 @inlined
@@ -39,27 +54,44 @@ def _turn(x: np.ndarray, first: int, side: int, turned: np.ndarray) -> None:
 def column_densities(
     x: np.ndarray, mean: np.ndarray, scale: np.ndarray, constant: np.ndarray, out: np.ndarray
 ) -> None:
-    """Add to `out` (n, K) the log-densities of independent columns.
+    """Write to `out` (n, K) the log-densities of independent columns.
 
-    ``scale`` (K, d) are reciprocal standard deviations, ``constant`` (K,) the logarithms of the
-    densities at the means (K, d).
+    ``scale`` (d, P) are reciprocal standard deviations, ``constant`` (P,) the logarithms of the
+    densities at the means (d, P), of K states and as many more as fill whole vectors.
     """
-    K, d = mean.shape
-    columns = np.empty(d * SIDE)
-    distance = np.empty(SIDE)
-    for first in range(0, len(x), SIDE):
-        _turn(x, first, SIDE, columns)
-        for k in range(K):
-            for v in range(0, SIDE, LANES):
-                square = splat(0.0)
-                for c in range(d):
-                    away = sub(load(columns, c * SIDE + v), splat(mean[k, c]))
-                    away = mul(away, splat(scale[k, c]))
-                    square = fma(away, away, square)
-                store(distance, v, square)
-            for r in range(min(SIDE, len(x) - first)):
-                value = out[first + r, k] + constant[k] - 0.5 * distance[r]
-                out[first + r, k] = max(value, LEAST)
+    K = out.shape[1]
+    d, P = mean.shape
+    for i in range(0, len(x), 4):
+        # of the last rows, fewer than four, some are done again for nothing
+        i1 = min(i + 1, len(x) - 1)
+        i2 = min(i + 2, len(x) - 1)
+        i3 = min(i + 3, len(x) - 1)
+        for k in range(0, K, LANES):
+            s0 = splat(0.0)
+            s1 = splat(0.0)
+            s2 = splat(0.0)
+            s3 = splat(0.0)
+            for c in range(d):
+                centre = load(mean, c * P + k)
+                width = load(scale, c * P + k)
+                a = mul(sub(splat(x[i, c]), centre), width)
+                s0 = fma(a, a, s0)
+                a = mul(sub(splat(x[i1, c]), centre), width)
+                s1 = fma(a, a, s1)
+                a = mul(sub(splat(x[i2, c]), centre), width)
+                s2 = fma(a, a, s2)
+                a = mul(sub(splat(x[i3, c]), centre), width)
+                s3 = fma(a, a, s3)
+            top = load(constant, k)
+            _store_density(out, i * K + k, s0, top, K - k)
+            _store_density(out, i1 * K + k, s1, top, K - k)
+            _store_density(out, i2 * K + k, s2, top, K - k)
+            _store_density(out, i3 * K + k, s3, top, K - k)
+
+
+@inlined
+def _store_density(out: np.ndarray, o: int, square: Vector, top: Vector, n: int) -> None:
+    store_part(out, o, maximum(fma(square, splat(-0.5), top), splat(LEAST)), n)
 
 
 @kernel
@@ -121,46 +153,81 @@ def _distances(away: np.ndarray, factor: np.ndarray, d: int, distance: np.ndarra
 
 @kernel
 def add_column_sums(x: np.ndarray, weight: np.ndarray, mass: np.ndarray, sums: np.ndarray) -> None:
-    """Add to `mass` (K,) the weights (n, K), and to `sums` (K, d) numbers times weights."""
-    K, d = sums.shape
-    columns = np.empty(d * FEW)
-    weights = np.empty(K * FEW)
-    for first in range(0, len(x), FEW):
-        _turn(x, first, FEW, columns)
-        _turn(weight, first, FEW, weights)
-        for k in range(K):
-            all_rows = splat(0.0)
-            for v in range(0, FEW, LANES):
-                all_rows = add(all_rows, load(weights, k * FEW + v))
-            mass[k] += total(all_rows)
-            for c in range(d):
-                product = splat(0.0)
-                for v in range(0, FEW, LANES):
-                    of_rows = load(weights, k * FEW + v)
-                    product = fma(of_rows, load(columns, c * FEW + v), product)
-                sums[k, c] += total(product)
+    """Add to `mass` (P,) the weights (n, K), and to `sums` (d, P) numbers times weights."""
+    K = weight.shape[1]
+    d, P = sums.shape
+    for first in range(0, len(x), MANY):
+        last = min(first + MANY, len(x))
+        for k in range(0, K, LANES):
+            total_mass = splat(0.0)
+            for i in range(first, last):
+                total_mass = add(total_mass, load_part(weight, i * K + k, K - k, 0.0))
+            store(mass, k, add(load(mass, k), total_mass))
+            for c in range(0, d, 4):
+                # of the last columns, fewer than four, some are summed again for nothing
+                c1 = min(c + 1, d - 1)
+                c2 = min(c + 2, d - 1)
+                c3 = min(c + 3, d - 1)
+                s0 = splat(0.0)
+                s1 = splat(0.0)
+                s2 = splat(0.0)
+                s3 = splat(0.0)
+                for i in range(first, last):
+                    w = load_part(weight, i * K + k, K - k, 0.0)
+                    s0 = fma(w, splat(x[i, c]), s0)
+                    s1 = fma(w, splat(x[i, c1]), s1)
+                    s2 = fma(w, splat(x[i, c2]), s2)
+                    s3 = fma(w, splat(x[i, c3]), s3)
+                _add_four(sums, c * P + k, P, d - c, s0, s1, s2, s3)
 
 
 @kernel
 def add_column_squares(
     x: np.ndarray, weight: np.ndarray, mean: np.ndarray, squares: np.ndarray
 ) -> None:
-    """Add to `squares` (K, d) weights times squared distances from the means (K, d)."""
-    K, d = mean.shape
-    columns = np.empty(d * FEW)
-    weights = np.empty(K * FEW)
-    for first in range(0, len(x), FEW):
-        _turn(x, first, FEW, columns)
-        _turn(weight, first, FEW, weights)
-        for k in range(K):
-            for c in range(d):
-                centre = splat(mean[k, c])
-                product = splat(0.0)
-                for v in range(0, FEW, LANES):
-                    away = sub(load(columns, c * FEW + v), centre)
-                    weighted = mul(load(weights, k * FEW + v), away)
-                    product = fma(weighted, away, product)
-                squares[k, c] += total(product)
+    """Add to `squares` (d, P) weights (n, K) times squared distances from the means (d, P)."""
+    K = weight.shape[1]
+    d, P = mean.shape
+    for first in range(0, len(x), MANY):
+        last = min(first + MANY, len(x))
+        for k in range(0, K, LANES):
+            for c in range(0, d, 4):
+                c1 = min(c + 1, d - 1)
+                c2 = min(c + 2, d - 1)
+                c3 = min(c + 3, d - 1)
+                m0 = load(mean, c * P + k)
+                m1 = load(mean, c1 * P + k)
+                m2 = load(mean, c2 * P + k)
+                m3 = load(mean, c3 * P + k)
+                s0 = splat(0.0)
+                s1 = splat(0.0)
+                s2 = splat(0.0)
+                s3 = splat(0.0)
+                for i in range(first, last):
+                    w = load_part(weight, i * K + k, K - k, 0.0)
+                    a = sub(splat(x[i, c]), m0)
+                    s0 = fma(mul(w, a), a, s0)
+                    a = sub(splat(x[i, c1]), m1)
+                    s1 = fma(mul(w, a), a, s1)
+                    a = sub(splat(x[i, c2]), m2)
+                    s2 = fma(mul(w, a), a, s2)
+                    a = sub(splat(x[i, c3]), m3)
+                    s3 = fma(mul(w, a), a, s3)
+                _add_four(squares, c * P + k, P, d - c, s0, s1, s2, s3)
+
+
+@inlined
+def _add_four(
+    table: np.ndarray, o: int, P: int, n: int, s0: Vector, s1: Vector, s2: Vector, s3: Vector
+) -> None:
+    """Add vectors to as many rows of a table, or to n if these are fewer."""
+    store(table, o, add(load(table, o), s0))
+    if n > 1:
+        store(table, o + P, add(load(table, o + P), s1))
+    if n > 2:
+        store(table, o + 2 * P, add(load(table, o + 2 * P), s2))
+    if n > 3:
+        store(table, o + 3 * P, add(load(table, o + 3 * P), s3))
 
 
 @kernel
