@@ -194,6 +194,12 @@ ROWS = [
     *((kind, K, d, LENGTH) for kind in TYPES for K in STATES for d in COLUMNS),
     *(("diag", K, d, STEPS) for K, d in ALONE),
 ]
+OF_MEMORY = [
+    ("diag", 10, 5, LENGTH),
+    ("full", 10, 20, LENGTH),
+    ("diag", 50, 5, LENGTH),
+    *(("diag", K, d, STEPS) for K, d in ALONE),
+]
 
 
 def goals(medians: Medians) -> list[Goal]:
@@ -205,7 +211,7 @@ def goals(medians: Medians) -> list[Goal]:
         blas = d == max(COLUMNS) and kind in ("full", "tied")
         wanted = (1.5, 1.5) if blas else (5.0, 3.0)
         made.append(Goal(f"hmmlearn / ours, {name}", ratio, *wanted))
-    for row in ROWS:
+    for row in OF_MEMORY:
         name = named(*row)
         memory = medians.ratio((name, THEIR_MEMORY), (name, OUR_MEMORY))
         made.append(Goal(f"memory, hmmlearn / ours, {name}", memory, 1.0, 1.0))

@@ -1,7 +1,8 @@
 """Loops over rows of numbers of which none is missing: densities, sums and moments.
 
-Rows are done side by side, as many as fill some vectors, one state after the other. Matrices are
-lower triangles, row after row without gaps.
+Where columns are independent, states are done side by side: the last axis of tables is theirs, and
+holds whole vectors. Where they are not, rows are done side by side, one state after the other;
+matrices are lower triangles, row after row without gaps.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from sklearn_struct.compiled.simd import (
     load_part,
     maximum,
     mul,
+    padded,
     splat,
     store,
     store_part,
@@ -32,11 +34,20 @@ __all__ = [
     "add_outer",
     "column_densities",
     "factored_densities",
+    "whole_vectors",
 ]
 
 SIDE = 4 * LANES  # rows whose densities are computed side by side
 FEW = 8 * LANES  # rows whose products are summed in one vector
 MANY = 512  # rows whose products are summed in one number
+
+
+def whole_vectors(table: np.ndarray) -> np.ndarray:
+    """The table (..., K) with zeros behind its last axis."""
+    K = table.shape[-1]
+    wide = np.zeros((*table.shape[:-1], padded(K)))
+    wide[..., :K] = table
+    return wide
 
 
 @inlined

@@ -15,8 +15,9 @@ from sklearn_struct.hidden_markov.gaussian_lanes import (
     add_column_squares,
     add_column_sums,
     add_outer,
+    whole_vectors,
 )
-from sklearn_struct.hidden_markov.gaussians import Gaussians, by_rows, of_kind
+from sklearn_struct.hidden_markov.gaussians import Gaussians, is_complete, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import Incomplete
 
 __all__ = ["above", "fit_gaussians", "least_variances", "raised", "weighted_sums"]
@@ -168,40 +169,38 @@ def _slices(n: int) -> list[slice]:
 
 def weighted_sums(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The weights of the numbers that are there, and numbers times weights: both (d, K)."""
-    mass = np.zeros((x.shape[1], weight.shape[1]))
+    K = weight.shape[1]
+    mass = whole_vectors(np.zeros((x.shape[1], K)))
     total = np.zeros_like(mass)
     for part in _slices(len(x)):
         of_part = np.zeros_like(mass)
-        if by_rows(x[part], weight.shape[1]):
-            of_states = np.zeros(weight.shape[1])
-            turned = np.zeros(of_part.shape[::-1])
-            add_column_sums(x[part], weight[part], of_states, turned)
+        if is_complete(x[part]):
+            of_states = np.zeros(mass.shape[1])
+            add_column_sums(x[part], weight[part], of_states, of_part)
             mass += of_states
-            of_part = turned.T
         else:
             add_masses(x[part], weight[part], of_part)
             mass += of_part
             of_part[:] = 0
             add_sums(x[part], weight[part], of_part)
         total += of_part
-    return mass, total
+    return mass[:, :K], total[:, :K]
 
 
 def _squares(x: np.ndarray, weight: np.ndarray, mean: np.ndarray) -> np.ndarray:
     """Weights times squared distances from the means: (d, K)."""
+    K = mean.shape[1]
+    mean = whole_vectors(mean)
     total = np.zeros_like(mean)
-    turned_mean = np.ascontiguousarray(mean.T)
     # two passes: the mean of squares less the square of the mean would cancel
     for part in _slices(len(x)):
         of_part = np.zeros_like(mean)
-        if by_rows(x[part], weight.shape[1]):
-            turned = np.zeros_like(turned_mean)
-            add_column_squares(x[part], weight[part], turned_mean, turned)
-            of_part = turned.T
+        if is_complete(x[part]):
+            add_column_squares(x[part], weight[part], mean, of_part)
         else:
             add_squares(x[part], weight[part], mean, of_part)
         total += of_part
-    return total
+    return total[:, :K]
 
 
 def above(gaussians: Gaussians, floor: np.ndarray) -> Gaussians:

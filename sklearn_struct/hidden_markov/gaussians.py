@@ -8,17 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from sklearn_struct.compiled.simd import LANES
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.hidden_markov.gaussian_kernels import diagonal_densities
-from sklearn_struct.hidden_markov.gaussian_lanes import column_densities, factored_densities
+from sklearn_struct.hidden_markov.gaussian_lanes import (
+    column_densities,
+    factored_densities,
+    whole_vectors,
+)
 
 __all__ = [
     "KINDS",
     "Gaussians",
-    "by_rows",
     "covariance_shape",
     "draw_numbers",
+    "is_complete",
     "log_densities",
     "mixed_gaussians",
     "n_parameters",
@@ -174,13 +177,8 @@ def patterns(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     return list(zip(np.split(partly[order], cuts), sets, strict=True))
 
 
-def by_rows(x: np.ndarray, K: int) -> bool:
-    """Whether kernels of `gaussian_lanes` are to be called, which do rows side by side, rather than
-    those of `gaussian_kernels`, which do K states side by side and know gaps.
-    """
-    # turning rows around costs more than few columns of many states
-    if LANES * x.shape[1] <= K:
-        return False
+def is_complete(x: np.ndarray) -> bool:
+    """Whether no number is missing, so that kernels of `gaussian_lanes` can be called."""
     # a sum with NaN is NaN, and takes no table of its size
     with np.errstate(over="ignore", invalid="ignore"):
         return not np.isnan(x.sum())
@@ -208,15 +206,15 @@ def log_densities(
 
 
 def _add_diagonal(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
+    mean = _columns_first(gaussians.mean)
     variance = _columns_first(gaussians.variance)
     # a deviation divides before it is squared, as reciprocal variances may be infinite
     scale = 1 / np.sqrt(variance)
     constant = -0.5 * np.log(2 * np.pi * variance)
-    if not by_rows(x, len(gaussians.mean)):
-        diagonal_densities(x, _columns_first(gaussians.mean), scale, constant, log_p)
-        return
-    mean = np.ascontiguousarray(gaussians.mean, dtype=np.float64)
-    column_densities(x, mean, np.ascontiguousarray(scale.T), constant.sum(axis=0), log_p)
+    if is_complete(x):
+        _write_columns(x, mean, scale, constant.sum(axis=0), log_p)
+    else:
+        diagonal_densities(x, mean, scale, constant, log_p)
 
 
 def _add_rows(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
@@ -249,13 +247,17 @@ def _add_complete(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> Non
     # With one matrix, columns can be made independent once for all states. Distances from a centre
     # are small where the numbers are not.
     centre = gaussians.mean.mean(axis=0)
-    column_densities(
-        (x - centre) @ inverse[0].T,
-        (gaussians.mean - centre) @ inverse[0].T,
-        np.ones((K, d)),
-        np.repeat(constant, K),
-        log_p,
+    mean = inverse[0] @ (gaussians.mean - centre).T
+    _write_columns(
+        (x - centre) @ inverse[0].T, mean, np.ones((d, K)), np.repeat(constant, K), log_p
     )
+
+
+def _write_columns(
+    x: np.ndarray, mean: np.ndarray, scale: np.ndarray, constant: np.ndarray, log_p: np.ndarray
+) -> None:
+    """Log-densities of independent columns, with tables (d, K) and constants (K,)."""
+    column_densities(x, whole_vectors(mean), whole_vectors(scale), whole_vectors(constant), log_p)
 
 
 def _columns_first(table: np.ndarray) -> np.ndarray:
