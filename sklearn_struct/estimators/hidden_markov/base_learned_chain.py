@@ -68,15 +68,13 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
             )
         if flat and y is None:
             refuse_without_labels(len(columns.offsets) - 1, type(self).__name__)
-        labels = self._flat_labels(y, columns.offsets, flat)
-        if init is not None:
-            self._refuse_other_streams(init)
-        self.classes_ = self._label_set(labels, columns.offsets) if init is None else init.classes_
-        codes = partial_labels.encode(labels, self.classes_, columns.offsets)
+        codes = self._learn_codes(y, columns.offsets, flat, init)
         weight = self._weight_of_sequences(sample_weight, len(columns.offsets) - 1)
-        of_tokens = check_total(np.repeat(weight, np.diff(columns.offsets)))
+        used = check_total(np.repeat(weight, np.diff(columns.offsets))) > 0
         self._kind = columns.kind
-        observed = self._learn_observed(columns, of_tokens > 0, init)
+        observed = self._learn_observed(columns, used, init)
+        # EM needs memory for other things
+        del columns, used
         K = len(self.classes_)
         with Pool(self.n_jobs) as pool:
             options = self._options(observed, weight, init)
@@ -92,6 +90,14 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
             )
         self.__dict__.update(learned)
         return training
+
+    def _learn_codes(self, y: Any, offsets: np.ndarray, flat: bool, init: Any) -> np.ndarray:
+        """The classes, and the codes of labels in them, -1 where there is none."""
+        labels = self._flat_labels(y, offsets, flat)
+        if init is not None:
+            self._refuse_other_streams(init)
+        self.classes_ = self._label_set(labels, offsets) if init is None else init.classes_
+        return partial_labels.encode(labels, self.classes_, offsets)
 
     def _begins(self, training: Any, init: Any) -> list[Callable[[], Any]]:
         """What makes the places where EM begins: one, unless these are drawn."""
