@@ -37,7 +37,7 @@ class DrivenCounts(NamedTuple):
 def log_transitions(logits: Logits, inputs: np.ndarray) -> np.ndarray:
     """Log-probabilities (n, K, K) of transitions with inputs (n, p)."""
     K, _, p = logits.slopes.shape
-    scores = (inputs @ logits.slopes.reshape(-1, p).T).reshape(-1, K, K)
+    scores: np.ndarray = (inputs @ logits.slopes.reshape(-1, p).T).reshape(-1, K, K)
     scores += logits.intercept
     _normalise(scores)
     return scores
@@ -178,4 +178,5 @@ def _newton_step(
     # where nothing is seen of an input, or all is certain, curvatures vanish
     curvature[np.diag_indices(K * q)] += np.tile(decay + RIDGE * alone, K)
     direction: np.ndarray = np.linalg.solve(curvature, gradient.ravel()).reshape(K, q)
-    return direction - direction.mean(axis=0)
+    direction -= direction.mean(axis=0)
+    return direction

@@ -115,7 +115,8 @@ class EmissionDisplay:
         InputTypeError
             If `estimator` is no hidden Markov model.
         ValueError
-            If there is no such stream, it is an input, or its means depend on the tokens before (`autoregression`).
+            If there is no such stream, it is an input, or its means depend on the tokens before
+            (`autoregression`).
         """
         constraints = {"n": [Interval(Integral, 1, None, closed="left"), None]}
         validate_parameter_constraints(constraints, {"n": n}, cls.__name__)

@@ -169,7 +169,8 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
 
     def _n_columns_like(self, init: Any) -> int:
         """How many columns of X are such as another model may have."""
-        return self.n_features_in_
+        n: int = self.n_features_in_
+        return n
 
     def _refuse_other_streams(self, init: Any) -> None:
         """Raise unless the streams and labels of a fitted model are those of the data."""

@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Real
 from re import Pattern
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.encoding.features.column_choice import Features, columns_named
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.shared_parameters import (
-    IterationParameters,
-    RandomParameters,
-    ThreadParameters,
-)
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import Data
 from sklearn_struct.estimators.hidden_markov.driven_predictions import BaseDrivenPredictions
 from sklearn_struct.estimators.hidden_markov.em_fit import start
 from sklearn_struct.estimators.hidden_markov.information_criteria import BaseInformationCriteria
-from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS, INPUT, kinds_of
+from sklearn_struct.estimators.hidden_markov.stream_learning import INPUT, kinds_of
 from sklearn_struct.hidden_markov.driven_training import DrivenTraining, driven_start
 from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.free_parameters import n_parameters
-from sklearn_struct.hidden_markov.gaussians import KINDS
 
 __all__ = ["NonHomogeneousHMM"]
 
 
 @with_parameters
 class NonHomogeneousHMM(
-    IterationParameters,
-    RandomParameters,
-    ThreadParameters,
     BaseInformationCriteria,
     BaseDrivenPredictions,
 ):
@@ -78,38 +69,13 @@ class NonHomogeneousHMM(
         Added to the counts of starts, and of transitions where all inputs are 0. So probabilities
         without inputs are never 0. It does not act on ``transition_coef_``. 0 is maximum
         likelihood.
-    emissions : {"auto", "categorical", "gaussian", "poisson", "multinomial"} or list of these, \
-default="auto"
+    emissions : {"auto", "categorical", "gaussian", "poisson", "multinomial"} or list of \
+            these, default="auto"
         How each stream is distributed, as in `HMM`. A list has an entry for each column that is
         emitted.
-    smoothing : float, default=1.0
-        Added to the count of each value with each label. 0 is maximum likelihood.
-    oov : {"first", "smoothing"} or None, default="first"
-        How values are treated that `fit` has not seen (out of vocabulary), as in `HMM`.
-    covariance_type : {"diag", "full", "tied", "spherical"}, default="diag"
-        Covariances of the streams of numbers, as in `HMM`.
-    n_mixtures : int, default=1
-        Number of normal distributions of each label, as in `HMM`.
-    autoregression : int, default=0
-        Number of tokens before that the means of numbers depend on, as in `HMM`.
-    min_variance : float, default=1e-4
-        Smallest variance of a number with one label, as a share of its variance in all of X, as in
-        `HMM`.
-    n_states : int, list of labels or None, default=None
-        The labels, where y does not show all of them: a list of labels, or a number n for the
-        labels 0, 1, ..., n - 1.
     init : {"auto", "kmeans", "random"}, default="auto"
-        Where EM starts if no label is known and `fit` gets no `init`, as in `HMM`. Coefficients
-        start at 0.
-    n_init : int, default=1
-        How many times EM starts, if no label is known and `fit` gets no `init`. The best run
-        counts. With ``init="auto"`` all starts after the first are random.
-    max_iter : int, default=200
-        Largest number of iterations of EM.
-    tol : float, default=1e-6
-        EM stops when an iteration raises the log-likelihood by no more than this for each token.
-    random_state : int, RandomState or None, default=None
-        For `init`.
+        Where EM starts if no label is known and `fit` gets no `init`, as in `HMM`.
+        ``transition_coef_`` starts at 0.
 
     Attributes
     ----------
@@ -120,37 +86,14 @@ default="auto"
         labels k matter. Learned ones sum to 0 over k.
     transition_logprob_ : ndarray of shape (n_labels, n_labels)
         ``[j, k]`` is b_jk, the log-probability of k after j where all inputs are 0.
-    start_logprob_ : ndarray of shape (n_labels,)
-        log p(y_1).
     stop_logprob_ : ndarray of shape (n_labels,)
         Zeros: the end of a sequence has no probability, as in ``HMM(stop=False)``.
     vocabulary_ : list
-        For each column a dict {value: column}, or None for one of numbers or inputs.
+        For each column a dict {value: column}, or None for one of numbers, counts or inputs.
     emission_logprob_ : list
-        For each column a table (n_labels, n_values), or None for one of numbers or inputs, as in
-        `HMM`.
-    means_ : ndarray of shape (n_labels, n_numeric_streams)
-        Means of the streams of numbers.
-    covariances_ : ndarray
-        Variances or covariance matrices of the streams of numbers, as in `HMM`.
-    variances_ : ndarray of shape (n_labels, n_numeric_streams)
-        Variance of each stream of numbers.
-    mixture_logprob_, autoregression_, rates_, count_logprob_ : ndarray
-        Of mixtures, autoregressions and counts, as in `HMM`.
-    n_trials_ : int
-        Mean number of trials of a token with multinomial streams, as in `HMM`.
-    n_parameters_ : int
-        Number of free parameters, as `aic` and `bic` count them.
-    n_iter_ : int
-        Iterations of EM; 1 where all labels are known.
-    loss_curve_ : list of float
-        After each iteration minus the log-likelihood of X and of the labels that are known, minus
-        the log-density of the priors that smoothing and penalty stand for (up to a constant). It
-        never rises.
+        For each column a table (n_labels, n_values), or None for one of numbers, counts or inputs.
     n_features_in_ : int
         Number of columns, inputs included.
-    feature_names_in_ : ndarray of str
-        Where X has names.
 
     See Also
     --------
@@ -194,18 +137,6 @@ default="auto"
     transition_inputs: Features = ()
     transition_penalty: float = 1.0
     transition_smoothing: float = 0.1
-    emissions: Any = "auto"
-    smoothing: float = 1.0
-    oov: str | None = "first"
-    covariance_type: str = "diag"
-    n_mixtures: int = 1
-    autoregression: int = 0
-    min_variance: float = 1e-4
-    n_states: Any = None
-    init: str = "auto"
-    n_init: int = 1
-    max_iter: int = 200
-    tol: float = 1e-6
     # what a chain needs to know beside
     order: ClassVar[int] = 1  # type: ignore[misc]
     stop: ClassVar[bool] = False  # type: ignore[misc]
@@ -213,16 +144,6 @@ default="auto"
         "transition_inputs": [str, Pattern, Iterable],
         "transition_penalty": [Interval(Real, 0, None, closed="left")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
-        "emissions": [StrOptions({"auto", *EMISSIONS}), list, tuple],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
-        "oov": [StrOptions({"first", "smoothing"}), None],
-        "covariance_type": [StrOptions(set(KINDS))],
-        "n_mixtures": [Interval(Integral, 1, None, closed="left")],
-        "autoregression": [Interval(Integral, 0, None, closed="left")],
-        "min_variance": [Interval(Real, 0, None, closed="neither")],
-        "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
-        "init": [StrOptions({"auto", "kmeans", "random"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
     }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
@@ -296,7 +217,7 @@ default="auto"
         return [of_input if c in places else next(left) for c in range(self.n_features_in_)]
 
     def _n_columns_like(self, init: Any) -> int:
-        return self.n_features_in_ - (0 if init._has_inputs else len(self._places()))
+        return super()._n_columns_like(init) - (0 if init._has_inputs else len(self._places()))
 
     def _refuse_other_streams(self, init: Any) -> None:
         super()._refuse_other_streams(init)
@@ -318,10 +239,3 @@ default="auto"
             self._beside_inputs(vocabularies, None),
             self._beside_inputs(tables, None),
         )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.dict = False
-        tags.input_tags.allow_nan = True
-        return tags
