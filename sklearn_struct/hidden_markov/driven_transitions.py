@@ -36,8 +36,7 @@ class DrivenCounts(NamedTuple):
 
 def log_transitions(logits: Logits, inputs: np.ndarray) -> np.ndarray:
     """Log-probabilities (n, K, K) of transitions with inputs (n, p)."""
-    K, _, p = logits.slopes.shape
-    scores: np.ndarray = (inputs @ logits.slopes.reshape(-1, p).T).reshape(-1, K, K)
+    scores: np.ndarray = np.tensordot(inputs, logits.slopes, (1, 2))
     scores += logits.intercept
     _normalise(scores)
     return scores
@@ -84,7 +83,7 @@ def most_probable(
     design[:m, 1:] = inputs
 
     def of_label(j: int) -> np.ndarray:
-        rows = np.full((m + 1, K), smoothing)
+        rows = np.full((m + 1, K), float(smoothing))
         rows[:m] = counts.pairs[:, j]
         begin = np.column_stack([counts.before.intercept[j], counts.before.slopes[j]])
         return _climb(design, rows, penalty, begin - begin.mean(axis=0))

@@ -22,7 +22,9 @@ K = 3
 
 def counts(rng, m=40, p=2, K=K, scale=5.0):
     pairs = scale * rng.random((m, K, K))
-    return rng.normal(size=(m, p)), DrivenCounts(pairs, Logits(np.zeros((K, K)), np.zeros((K, K, p))))
+    return rng.normal(size=(m, p)), DrivenCounts(
+        pairs, Logits(np.zeros((K, K)), np.zeros((K, K, p)))
+    )
 
 
 def fitted(inputs, of_inputs, smoothing=0.0, penalty=0.0):

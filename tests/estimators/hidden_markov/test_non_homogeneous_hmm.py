@@ -47,7 +47,7 @@ def data(name, seed=0, lengths=(12,) * 8):
         inputs = rng.normal(size=(n, 2)).round(1)
         k = (rng.uniform(size=n) < 1 / (1 + np.exp(-2 * inputs[:, 0]))) + rng.randint(2, size=n)
         counts = rng.poisson(2 + 2 * k, size=(3, n)).T
-        numbers = rng.normal(3 * k, size=(3, n)).T
+        numbers = rng.normal(1.5 * k, size=(3, n)).T
         words = ["uvw"[(i + rng.randint(2)) % 3] for i in k]
         emitted = counts if name in ("poisson", "multinomial") else numbers
         if name == "mixed":
@@ -131,7 +131,9 @@ def test_inputs_that_never_change_leave_a_plain_model(name):
         hmm = model(name, **options).fit(X)
     # of an input that is always 0 nothing is learned; of the other one it is part of a constant
     proba = np.exp(plain.transition_logprob_)
-    np.testing.assert_allclose(hmm.transition_proba(X[:1])[0], np.tile(proba, (12, 1, 1)), atol=1e-8)
+    np.testing.assert_allclose(
+        hmm.transition_proba(X[:1])[0], np.tile(proba, (12, 1, 1)), atol=1e-8
+    )
     assert np.abs(hmm.transition_coef_).max() < 1e-6
     for attribute in ("start_logprob_", "means_", "covariances_", "rates_", "count_logprob_"):
         np.testing.assert_allclose(getattr(hmm, attribute), getattr(plain, attribute), atol=1e-8)
@@ -155,10 +157,10 @@ def test_without_inputs_it_is_a_plain_model():
     options = {"n_states": 3, "random_state": 0, "transition_smoothing": 0.1, "tol": 1e-3}
     hmm = NonHomogeneousHMM(**options).fit(X)
     plain = HMM(stop=False, **options).fit(X)
-    assert hmm.loss_curve_ == plain.loss_curve_
+    np.testing.assert_allclose(hmm.loss_curve_, plain.loss_curve_, rtol=1e-13)
     assert hmm.n_parameters_ == plain.n_parameters_
     assert hmm.transition_coef_.shape == (3, 3, 0)
-    np.testing.assert_array_equal(hmm.predict_proba(X)[0], plain.predict_proba(X)[0])
+    np.testing.assert_allclose(hmm.predict_proba(X)[0], plain.predict_proba(X)[0], atol=1e-12)
     proba = np.exp(plain.transition_logprob_)
     np.testing.assert_allclose(hmm.transition_proba(X)[0][5], proba)
     assert hmm.sample(2, 0, inputs=np.empty((5, 0)))[0][1].shape == (5, 5)
@@ -299,7 +301,7 @@ def test_starts(name):
             hmm.fit(X, init=plain)
         assert np.all(np.diff(hmm.loss_curve_) <= 1e-8 * abs(hmm.loss_curve_[0]))
         assert np.abs(hmm.transition_coef_).max() > 0
-    first = fitted(name, n_states=3, tol=1e-6, max_iter=500)
+    first = fitted(name, tol=1e-6, max_iter=500)
     again = model(name, tol=1e-6).fit(X, y, init=first)
     assert again.loss_curve_[-1] <= first.loss_curve_[-1] + 1e-6
     assert again.vocabulary_ == first.vocabulary_
@@ -326,7 +328,9 @@ def test_threads_change_nothing():
     rng = np.random.default_rng(3)
     X = SequenceArray.from_flat(rng.normal(size=(9000, 2)), [1500] * 6)
     options = {"n_states": 2, "max_iter": 3, "tol": 1.0, "random_state": 0}
-    one, two = (NonHomogeneousHMM(transition_inputs=[1], n_jobs=n, **options).fit(X) for n in (1, 2))
+    one, two = (
+        NonHomogeneousHMM(transition_inputs=[1], n_jobs=n, **options).fit(X) for n in (1, 2)
+    )
     np.testing.assert_array_equal(one.transition_coef_, two.transition_coef_)
     np.testing.assert_array_equal(one.score_samples(X), two.score_samples(X))
     assert pickle.loads(pickle.dumps(one)).score_samples(X[:1])[0] == one.score_samples(X)[0]
@@ -351,7 +355,9 @@ def test_grid_search_by_held_out_likelihood():
     search = GridSearchCV(hmm, {"n_states": [1, 2, 3]}, scoring=log_likelihood_scorer, cv=3)
     assert search.fit(list(X)).best_params_ == {"n_states": 3}
     choice = {"transition_inputs": [[1, 2], []]}
-    by_inputs = GridSearchCV(hmm.set_params(n_states=3), choice, scoring=log_likelihood_scorer, cv=3)
+    by_inputs = GridSearchCV(
+        hmm.set_params(n_states=3), choice, scoring=log_likelihood_scorer, cv=3
+    )
     # without inputs, columns 1 and 2 would be emitted: another likelihood
     assert np.all(np.isfinite(by_inputs.fit(list(X)).cv_results_["mean_test_score"]))
 
@@ -362,7 +368,11 @@ def test_grid_search_by_held_out_likelihood():
         ({"transition_inputs": [5]}, ValueError, "transition_inputs: X has no feature 5, it has 5"),
         ({"transition_inputs": [-1]}, ValueError, "X has no feature -1"),
         ({"transition_inputs": "b"}, ValueError, "is a name, but X has no feature names"),
-        ({"transition_inputs": range(5)}, ValueError, "all columns of X: leave one that is emitted"),
+        (
+            {"transition_inputs": range(5)},
+            ValueError,
+            "all columns of X: leave one that is emitted",
+        ),
         ({"transition_inputs": [1.5]}, InputTypeError, "neither a name, a pattern of names nor"),
         ({"transition_inputs": 1}, ValueError, "'transition_inputs' parameter"),
         ({"transition_penalty": -1.0}, ValueError, "'transition_penalty' parameter"),
