@@ -10,7 +10,7 @@ import numpy as np
 
 from sklearn_struct.containers.structures import n_columns
 from sklearn_struct.estimators.hidden_markov.learned_counts import n_streams
-from sklearn_struct.estimators.hidden_markov.stream_learning import INPUT
+from sklearn_struct.estimators.hidden_markov.stream_learning import INPUT, LARGEST
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.hidden_markov import hidden, put_hidden
@@ -33,6 +33,6 @@ def read_driven(model: Any, stored: dict[str, Any], where: str, shared: Shared) 
     shape = (n_columns(K, 2), p)
     name = where + "transition_coef"
     slopes = shared.arrays.take(name, np.float64, 2) if p else np.empty(shape)
-    if slopes.shape != shape or not np.all(np.isfinite(slopes)):
+    if slopes.shape != shape or not np.all(np.abs(slopes) <= LARGEST):
         raise ModelFileError(f"{name} must have finite numbers of shape {shape}")
     model.transition_coef_ = slopes.reshape(K, K, p)

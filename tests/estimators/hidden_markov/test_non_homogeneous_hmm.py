@@ -339,7 +339,7 @@ def test_threads_change_nothing():
 def test_criteria_count_coefficients():
     X, _ = data("full")
     hmm = model("full", n_states=3).fit(X)
-    # starts, a row of 2 free scores for each of 3 labels with 1 + 2 numbers each, means, covariances
+    # starts, of each of 3 labels 2 free scores with 1 + 2 numbers each, means, covariances
     wanted = 2 + 3 * 2 * (1 + 2) + 9 + 18
     assert hmm.n_parameters_ == wanted
     log_p = hmm.score_samples(X).sum()
