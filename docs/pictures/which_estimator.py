@@ -28,7 +28,10 @@ QUESTIONS = [
         ["GECRF", "PrototypeMRF", "ConstraintDrivenHMM"],
     ),
     ("Do lengths of fields\nor names matter?", ["SemiMarkovCRF"]),
-    ("Do you need p(x), or\nlearn without labels?", ["HMM", "HSMM", "SpectralHMM"]),
+    (
+        "Do you need p(x), or\nlearn without labels?",
+        ["HMM", "HSMM", "NonHomogeneousHMM", "SpectralHMM"],
+    ),
     ("Does a label hide\nseveral kinds of tokens?", ["LatentChainCRF"]),
     (
         "Compare other ways\nto train a chain?",

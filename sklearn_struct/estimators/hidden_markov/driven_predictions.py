@@ -74,9 +74,11 @@ class BaseDrivenPredictions(BaseLearnedChain):
         >>> X = [np.array([[0.1, 0.0], [0.0, 0.0], [5.1, 1.0], [5.0, 1.0], [0.2, 0.0]])]
         >>> y = [["low", "low", "high", "high", "low"]]
         >>> model = NonHomogeneousHMM(transition_inputs=[1]).fit(X, y)
+        >>> model.classes_.tolist()
+        ['high', 'low']
         >>> model.transition_proba(X)[0][2].round(2)
-        array([[0.64, 0.36],
-               [0.56, 0.44]])
+        array([[0.61, 0.39],
+               [0.61, 0.39]])
         """
         sequences = self._read_X(X, reset=False)
         observed: Any = sequences.X

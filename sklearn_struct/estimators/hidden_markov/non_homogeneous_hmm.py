@@ -130,8 +130,8 @@ class NonHomogeneousHMM(
     >>> model.classes_.tolist()
     ['high', 'low']
     >>> model.transition_proba(X)[0][2].round(2)
-    array([[0.96, 0.04],
-           [0.97, 0.03]])
+    array([[0.94, 0.06],
+           [0.89, 0.11]])
     """
 
     transition_inputs: Features = ()
