@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.memory_checks import reserve
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.parameter_checks import check_count, check_params, generator
@@ -82,7 +85,20 @@ class BaseDrivenPredictions(BaseLearnedChain):
         """
         sequences = self._read_X(X, reset=False)
         observed: Any = sequences.X
-        return divided(np.exp(log_transitions(self._model().logits, observed.inputs)), sequences)
+        model = self._model()
+        K = model.n_labels
+        shape = (int(observed.offsets[-1]), K, K)
+        reserve(8 * math.prod(shape), "transition_proba")
+        proba = np.empty(shape)
+        cuts = model.blocks(observed.offsets, n_blocks=16)
+
+        def work(b: int) -> None:
+            tokens = cuts[b].tokens
+            proba[tokens] = np.exp(log_transitions(model.logits, observed.inputs[tokens]))
+
+        with Pool(self.n_jobs) as pool:
+            pool.map(work, len(cuts))
+        return divided(proba, sequences)
 
     # the model does not say which inputs come, nor how long sequences are
     def sample(  # type: ignore[override]
