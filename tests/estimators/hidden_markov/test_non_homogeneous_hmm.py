@@ -377,8 +377,12 @@ def test_grid_search_by_held_out_likelihood():
         ({"transition_inputs": 1}, ValueError, "'transition_inputs' parameter"),
         ({"transition_penalty": -1.0}, ValueError, "'transition_penalty' parameter"),
         ({"transition_smoothing": -1.0}, ValueError, "'transition_smoothing' parameter"),
-        ({"emissions": ["gaussian"] * 5}, ValueError, "does not say how each of 3 streams is"),
-        ({"emissions": ["input"] * 3}, ValueError, "does not say how each of 3 streams is"),
+        (
+            {"emissions": ["gaussian"] * 5},
+            LengthMismatchError,
+            "5 entries, but there are 3 streams",
+        ),
+        ({"emissions": ["input"] * 3}, ValueError, r"emissions\[0\]='input' must be one of"),
     ],
 )
 def test_bad_input(options, error, message):
