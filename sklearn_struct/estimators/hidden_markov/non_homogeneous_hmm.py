@@ -20,6 +20,7 @@ from sklearn_struct.estimators.hidden_markov.driven_predictions import BaseDrive
 from sklearn_struct.estimators.hidden_markov.em_fit import start
 from sklearn_struct.estimators.hidden_markov.information_criteria import BaseInformationCriteria
 from sklearn_struct.estimators.hidden_markov.stream_learning import INPUT, kinds_of
+from sklearn_struct.exceptions import LengthMismatchError
 from sklearn_struct.hidden_markov.driven_training import DrivenTraining, driven_start
 from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.free_parameters import n_parameters
@@ -207,6 +208,12 @@ class NonHomogeneousHMM(
     def _kinds_of(self, columns: streams.Columns) -> list[str]:
         places = self._places()
         emitted = [column for c, column in enumerate(columns.columns) if c not in places]
+        given = self.emissions
+        if not isinstance(given, str) and len(given) != len(emitted):
+            raise LengthMismatchError(
+                f"emissions has {len(given)} entries, but {len(emitted)} of {self.n_features_in_} "
+                "columns are emitted: list one for each that is not in transition_inputs"
+            )
         kinds = kinds_of(columns._replace(columns=emitted), self.emissions)
         return self._beside_inputs(kinds, INPUT)
 

@@ -380,7 +380,7 @@ def test_grid_search_by_held_out_likelihood():
         (
             {"emissions": ["gaussian"] * 5},
             LengthMismatchError,
-            "5 entries, but there are 3 streams",
+            "5 entries, but 3 of 5 columns are emitted",
         ),
         ({"emissions": ["input"] * 3}, ValueError, r"emissions\[0\]='input' must be one of"),
     ],
