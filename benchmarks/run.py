@@ -80,6 +80,7 @@ from speed import (
     graph_inference,
     growth,
     parsers,
+    rain_seasons,
     responsiveness,
     roofline,
     state_durations,
@@ -133,6 +134,7 @@ SUITES = (
     criteria,
     embeddings,
     state_durations,
+    rain_seasons,
 )
 BENCHMARKS = {name: benchmark for suite in SUITES for name, benchmark in suite.BENCHMARKS.items()}
 ROWS = [

@@ -33,6 +33,7 @@ if _TYPE_CHECKING:
     from sklearn_struct.estimators.hidden_markov.constraint_driven_hmm import ConstraintDrivenHMM
     from sklearn_struct.estimators.hidden_markov.hmm import HMM
     from sklearn_struct.estimators.hidden_markov.hsmm import HSMM
+    from sklearn_struct.estimators.hidden_markov.non_homogeneous_hmm import NonHomogeneousHMM
     from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
     from sklearn_struct.estimators.hidden_states.hidden_state_classifier import (
         HiddenStateClassifier,
@@ -69,6 +70,7 @@ __all__ = [
     "MEstimatedCRF",
     "MEstimatedPCFG",
     "MultiLabelCRF",
+    "NonHomogeneousHMM",
     "PiecewiseCRF",
     "ProductFeatures",
     "PrototypeFeatures",
@@ -117,6 +119,7 @@ _ESTIMATORS = {
     "MEstimatedCRF": "m_estimation.m_estimated_crf",
     "MEstimatedPCFG": "trees.m_estimated_pcfg",
     "MultiLabelCRF": "multilabel.multilabel_crf",
+    "NonHomogeneousHMM": "hidden_markov.non_homogeneous_hmm",
     "PCFG": "trees.pcfg",
     "PiecewiseCRF": "chains.piecewise_crf",
     "PrototypeMRF": "chains.prototype_mrf",

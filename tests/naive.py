@@ -377,6 +377,7 @@ class Hidden:
         events = []
         trials = []
         into = {"gaussian": numbers, "auto": numbers, "poisson": events, "multinomial": trials}
+        into["input"] = []
         for value, values, table, kind in zip(
             row, self.hmm.vocabulary_, self.hmm.emission_logprob_, self.kinds(), strict=True
         ):

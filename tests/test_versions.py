@@ -334,6 +334,7 @@ NEW = {  # which no earlier version has
     "HiddenStateClassifier",
     "LatentChainCRF",
     "MultiLabelCRF",
+    "NonHomogeneousHMM",
     "PrototypeMRF",
     "SemiMarkovCRF",
     "SkipChainCRF",

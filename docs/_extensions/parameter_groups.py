@@ -19,7 +19,7 @@ FEW = 10
 GROUPS = {
     "Model": """
         order base durations max_length right_censored scheme outside end_features edge_features
-        allowed_transitions constrain_training symmetric key max_pairs
+        transition_inputs allowed_transitions constrain_training symmetric key max_pairs
         skip_features reach emissions n_mixtures autoregression stop boundary min_length constant
         distant_pairs
         horizontal_order vertical_order neighbours pairwise directions unary scale labels edges
@@ -41,6 +41,7 @@ GROUPS = {
     "Loss, penalty and smoothing": """
         loss C l1_ratio class_weight cost block_size blocks piece_size pieces n_steps inputs
         expectations n_samples sample_smoothing smoothing transition_smoothing duration_smoothing
+        transition_penalty
         shrinkage covariance_type min_variance mean_smoothing covariance_smoothing nodes c1 c2 c
     """,
     "Sums over labellings": "inference max_sweeps inference_tol pruning",

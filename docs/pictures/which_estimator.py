@@ -28,7 +28,10 @@ QUESTIONS = [
         ["GECRF", "PrototypeMRF", "ConstraintDrivenHMM"],
     ),
     ("Do lengths of fields\nor names matter?", ["SemiMarkovCRF"]),
-    ("Do you need p(x), or\nlearn without labels?", ["HMM", "HSMM", "SpectralHMM"]),
+    (
+        "Do you need p(x), or\nlearn without labels?",
+        ["HMM", "HSMM", "NonHomogeneousHMM", "SpectralHMM"],
+    ),
     ("Does a label hide\nseveral kinds of tokens?", ["LatentChainCRF"]),
     (
         "Compare other ways\nto train a chain?",
@@ -41,7 +44,7 @@ QUESTION_X = 0.235
 ANSWER_X = 0.77
 LINE = 0.38  # height of a line of text
 SPACE = 0.55  # between two boxes
-FONT_SIZE = 9.5
+FONT_SIZE = 9.0
 
 
 def write(ax: Axes, x: float, y: float, text: str, colour: str, **font: Any) -> None:

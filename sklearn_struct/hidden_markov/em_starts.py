@@ -21,7 +21,7 @@ def labelled_start(
     others.
     """
     # labels that are not known do not count: EM adds what is expected of them later
-    counts, posterior, _ = training.counted(codes)
+    counts, posterior, *_ = training.counted(codes)
     observed = training.observed
     begin = training.options.numbers.begin(observed.numbers, observed.offsets, posterior, rng)
     model = training.maximise(

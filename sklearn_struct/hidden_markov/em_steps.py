@@ -18,6 +18,7 @@ from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
 from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, n_parameters, value_counts
+from sklearn_struct.hidden_markov.driven_transitions import DrivenCounts, Logits, log_transitions
 from sklearn_struct.hidden_markov.markov_chain import Markov
 from sklearn_struct.hidden_markov.number_steps import number_steps
 from sklearn_struct.inference.chains.chain import Chain
@@ -34,6 +35,7 @@ __all__ = [
     "possible_potentials",
     "potentials",
     "relaxed_model",
+    "with_chain",
 ]
 
 # far below what possible steps cost, so that the labellings with the fewest impossible steps win,
@@ -45,7 +47,8 @@ IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
 @dataclass(frozen=True)
 class Observed:
     """What was emitted: codes (n,) of each categorical stream, all columns of measurements (n, d),
-    bounds of sequences; counts of events, and of the outcomes of trials.
+    bounds of sequences; counts of events, and of the outcomes of trials. ``inputs`` (n, p) are not
+    emitted: those of a token drive the transition to it.
     """
 
     codes: list[np.ndarray]
@@ -53,6 +56,7 @@ class Observed:
     offsets: np.ndarray
     events: Counts = field(default_factory=Counts.none)
     trials: Counts = field(default_factory=Counts.none)
+    inputs: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def lengths(self) -> np.ndarray:
@@ -76,11 +80,12 @@ class Observed:
 
     @property
     def numeric(self) -> dict[str, np.ndarray]:
-        """All numbers (n, c), by how they are distributed."""
+        """All numbers (n, c), by how they are distributed; inputs are given."""
         return {
             "gaussian": self.numbers,
             "poisson": self.events.numbers,
             "multinomial": self.trials.numbers,
+            "input": self.inputs,
         }
 
     def __len__(self) -> int:
@@ -89,7 +94,8 @@ class Observed:
 
 class HiddenMarkov(NamedTuple):
     """Log-parameters: the chain, a table (K, n_values) of each categorical stream, the columns of
-    measurements; rates (K, c) of events, and a table (K, c) of the outcomes of trials.
+    measurements; rates (K, c) of events, and a table (K, c) of the outcomes of trials. ``slopes``
+    (K, K, p) say how inputs drive transitions; those of the chain are then those without inputs.
 
     ``gaussians`` are Gaussians, or what has the same methods, as `NumberSteps` learn it.
     """
@@ -99,6 +105,12 @@ class HiddenMarkov(NamedTuple):
     gaussians: Any
     rates: np.ndarray = np.empty((0, 0))
     outcomes: np.ndarray = np.empty((0, 0))
+    slopes: np.ndarray = np.empty((0, 0, 0))
+
+    @property
+    def logits(self) -> Logits:
+        """How transitions depend on inputs."""
+        return Logits(self.markov.transition, self.slopes)
 
     @property
     def n_labels(self) -> int:
@@ -159,12 +171,14 @@ class Options(NamedTuple):
 
 class Expectation(NamedTuple):
     """Expected counts of the chain, and weighted posteriors (n, K) of the labels, of which M-steps
-    take emissions; missing numbers are expected under ``gaussians``.
+    take emissions; missing numbers are expected under ``gaussians``. ``driven`` are counts of
+    transitions by their inputs.
     """
 
     markov: Markov
     posterior: np.ndarray
     gaussians: Any = None
+    driven: DrivenCounts | None = None
 
 
 def emission(
@@ -185,7 +199,19 @@ def emission(
 
 def potentials(model: HiddenMarkov, observed: Observed, block: Block) -> Potentials:
     """Potentials of labels, whose partition function is the probability of what was emitted."""
-    return chains.potentials(model.markov, emission(model, observed, block.tokens), block.structure)
+    return with_chain(model, observed, emission(model, observed, block.tokens), block)
+
+
+def with_chain(
+    model: HiddenMarkov, observed: Observed, emitted: np.ndarray, block: Block
+) -> Potentials:
+    """Potentials of what labels emit (n, K) and of their chain."""
+    theta = chains.potentials(model.markov, emitted, block.structure)
+    after = block.structure.families[0].nodes[:, 1]
+    if not model.slopes.size or not len(after):
+        return theta
+    edges = log_transitions(model.logits, observed.inputs[block.tokens][after])
+    return Potentials(theta.node, (edges.reshape(len(after), -1),))
 
 
 def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -> Potentials:
@@ -307,13 +333,25 @@ class Training:
         log-parameters. The log-likelihood is -inf if there is a sequence that the model cannot
         emit. The next call overwrites the posterior.
         """
+        return self._expected(
+            model, lambda theta, block, node: chains.room(theta, block.structure, node)
+        )
+
+    def _expected(
+        self,
+        model: HiddenMarkov,
+        room: Callable[[Potentials, Block, np.ndarray], Potentials],
+    ) -> tuple[Expectation, float]:
+        """What `expect` returns; `room` makes room for marginals of a block, of which those of
+        labels are given.
+        """
         # kept whole, since moments about a mean want a second pass
         posterior = self.room_of_posterior.zeros((len(self.codes), self.n_labels))
 
         def work(b: int) -> tuple[Markov, float]:
             block = self.blocks[b]
-            theta = chains.potentials(model.markov, self.clamped(model, block), block.structure)
-            out = chains.room(theta, block.structure, posterior[block.tokens])
+            theta = with_chain(model, self.observed, self.clamped(model, block), block)
+            out = room(theta, block, posterior[block.tokens])
             weight = self.weight[block.examples]
             log_Z = np.empty(block.structure.n_examples)
             self.inference.expectations(theta, block.structure, weight, out, log_Z)
@@ -343,7 +381,7 @@ class Training:
     def maximise(self, expectation: Expectation) -> HiddenMarkov:
         """The most probable parameters, given expected counts."""
         options = self.options
-        counts, posterior, before = expectation
+        counts, posterior, before, _ = expectation
         tables = [
             log_ratios(value_counts(codes, posterior, n), options.smoothing)
             for codes, n in zip(self.observed.codes, options.n_values, strict=True)

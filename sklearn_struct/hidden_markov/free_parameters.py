@@ -29,6 +29,8 @@ def n_parameters(
         last = possible.stop[:, None] & stop & ("stop" not in fixed)
         rows = np.column_stack([possible.transition, last])
         total += _free(rows[reachable(possible)])
+        # slopes of a row are relative to each other
+        total += model.slopes[:, 1:].size
     numbers = model.gaussians
     total += numbers.n_parameters if "emission" in fixed else model.n_emission_parameters
     if "means" in fixed:

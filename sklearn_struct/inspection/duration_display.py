@@ -104,9 +104,14 @@ class DurationDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            For a hidden Markov model of order 2.
+            For a hidden Markov model of order 2, or one whose transitions depend on inputs.
         """
         model = hidden_markov_of(estimator)
+        if hasattr(model, "transition_coef_"):
+            raise ValueError(
+                f"how long a label of a {type(model).__name__} lasts depends on inputs; give an "
+                "HMM of order 1 or an HSMM"
+            )
         labels = model.classes_.tolist()
         if hasattr(model, "duration_logprob_"):
             proba = np.exp(model.duration_logprob_)

@@ -92,7 +92,7 @@ class EmissionDisplay:
 
         Parameters
         ----------
-        estimator : fitted HMM, ConstraintDrivenHMM or HSMM
+        estimator : fitted HMM, ConstraintDrivenHMM, HSMM or NonHomogeneousHMM
             Also a pipeline or a search that ends in one.
         stream : int, default=0
             The number of the stream. All multinomial streams are drawn together.
@@ -115,7 +115,8 @@ class EmissionDisplay:
         InputTypeError
             If `estimator` is no hidden Markov model.
         ValueError
-            If there is no such stream, or its means depend on the tokens before (`autoregression`).
+            If there is no such stream, it is an input, or its means depend on the tokens before
+            (`autoregression`).
         """
         constraints = {"n": [Interval(Integral, 1, None, closed="left"), None]}
         validate_parameter_constraints(constraints, {"n": n}, cls.__name__)
@@ -126,6 +127,8 @@ class EmissionDisplay:
                 "numbered from 0"
             )
         kinds = stream_kinds(model)
+        if kinds[stream] not in DISTRIBUTIONS:
+            raise ValueError(f"stream {stream} is not emitted: it is an input of transitions")
         # which of the streams of its kind it is
         place = kinds[:stream].count(kinds[stream])
         proba, values = DISTRIBUTIONS[kinds[stream]](model, stream, place)

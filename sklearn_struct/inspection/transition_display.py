@@ -86,7 +86,8 @@ class TransitionDisplay:
         cls, estimator: BaseEstimator, *, ax: Axes | None = None, **options: Any
     ) -> Self:
         """Draw the transition weights of a fitted chain, or those of edges of graphs, or the
-        transition probabilities of a hidden Markov model.
+        transition probabilities of a hidden Markov model; of a `NonHomogeneousHMM` those where all
+        inputs are 0.
 
         Parameters
         ----------

@@ -17,6 +17,7 @@ from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.factorial_crf import FactorialCRF
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
+from sklearn_struct.estimators.hidden_markov.driven_predictions import BaseDrivenPredictions
 from sklearn_struct.estimators.hidden_markov.duration_predictions import BaseDurationPredictions
 from sklearn_struct.estimators.hidden_markov.spectral_hmm import SpectralHMM
 from sklearn_struct.estimators.hidden_states.base_latent_chain import BaseLatentChain
@@ -38,6 +39,7 @@ from sklearn_struct.persistence.chains import (
     read_prototype_mrf,
 )
 from sklearn_struct.persistence.chains_over_base import based, put_based
+from sklearn_struct.persistence.driven_transitions import put_driven, read_driven
 from sklearn_struct.persistence.durations import put_durations, read_durations
 from sklearn_struct.persistence.encoders import put_templates, put_vectorizer, templates, vectorizer
 from sklearn_struct.persistence.graphs import (
@@ -87,6 +89,7 @@ STATES.update(
         BaseBasedChain: State(put_based, based),
         BaseStructured: State(put_chain, read_chain),
         BaseHiddenChain: State(put_hidden, hidden),
+        BaseDrivenPredictions: State(put_driven, read_driven),
         BaseDurationPredictions: State(put_durations, read_durations),
         EMLPCFG: State(put_em, em),
         FeatureTemplates: State(put_templates, templates),

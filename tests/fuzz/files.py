@@ -44,6 +44,7 @@ from sklearn_struct import (
     MEstimatedCRF,
     MEstimatedPCFG,
     MultiLabelCRF,
+    NonHomogeneousHMM,
     ProductFeatures,
     PrototypeFeatures,
     PrototypeMRF,
@@ -239,6 +240,11 @@ def simple() -> list[tuple[object, object]]:
         (HSMM(max_length=4, autoregression=1).fit(NUMBERS, TAGS), NUMBERS),
         (HSMM(max_length=4, n_mixtures=2, random_state=0).fit(NUMBERS, TAGS), NUMBERS),
         (HSMM(max_length=4, emissions="poisson").fit(NUMBERS, TAGS), NUMBERS),
+        (NonHomogeneousHMM(transition_inputs=[1]).fit(NUMBERS, TAGS), NUMBERS),
+        (
+            NonHomogeneousHMM(transition_inputs=[0, 2], emissions="poisson").fit(NUMBERS, TAGS),
+            NUMBERS,
+        ),
         (
             ConstraintDrivenHMM({"the": "DET"}, min_length=2, max_iter=1).fit(
                 WORDS, [None, *TAGS[1:]]

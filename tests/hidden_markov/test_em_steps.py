@@ -56,7 +56,7 @@ def part(observed, i):
 def test_expected_counts(order, stop):
     steps = training(order, stop)
     model = random_start(steps, np.random.RandomState(1))
-    (counts, posterior, _), value = steps.expect(model)
+    (counts, posterior, *_), value = steps.expect(model)
     expected = [np.zeros(table.shape) for table in counts]
     log_likelihood = 0.0
     by_label = np.zeros(posterior.shape)
@@ -103,7 +103,7 @@ def test_a_step_never_lowers_the_value(order, stop, known, smoothing):
 def test_counting_is_expecting_where_all_is_known(order, stop):
     steps = training(order, stop, known=1.0)
     counted = steps.counted(steps.codes)
-    (counts, posterior, _), value = steps.expect(random_start(steps, np.random.RandomState(0)))
+    (counts, posterior, *_), value = steps.expect(random_start(steps, np.random.RandomState(0)))
     np.testing.assert_allclose(posterior, counted.posterior, atol=1e-12)
     for table, other in zip(counts, counted.markov, strict=True):
         np.testing.assert_allclose(table, other, atol=1e-12)
@@ -139,7 +139,7 @@ def test_bits_do_not_depend_on_threads():
             steps = Training(
                 observed, np.full(30_000, -1, np.int32), np.ones(6000), K, options, pool
             )
-            (counts, posterior, _), value = steps.expect(
+            (counts, posterior, *_), value = steps.expect(
                 random_start(steps, np.random.RandomState(1))
             )
             found.append((counts.transition.tobytes(), posterior.tobytes(), value))

@@ -19,6 +19,7 @@ from sklearn_struct.encoding.parameter_checks import (
 )
 from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.hidden_markov.base_streams import BaseStreams
+from sklearn_struct.estimators.hidden_markov.stream_learning import INPUT
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
@@ -218,8 +219,14 @@ class BaseHiddenChain(BaseStreams):
             [self._written(rows) for rows in cut(self._emit(codes, rng, offsets), offsets)]
         ), y
 
-    def _emit(self, labels: np.ndarray, rng: np.random.RandomState, offsets: np.ndarray) -> Any:
-        """What states emit, as rows."""
+    def _emit(
+        self,
+        labels: np.ndarray,
+        rng: np.random.RandomState,
+        offsets: np.ndarray,
+        inputs: np.ndarray | None = None,
+    ) -> Any:
+        """What states emit, as rows, with the inputs that are given."""
         # drawn before values, in this order for any model: a seed means the same sample
         numbers = self._gaussians().draw(labels, offsets, rng)
         codes = [
@@ -233,6 +240,7 @@ class BaseHiddenChain(BaseStreams):
             "multinomial": multinomial.draw_outcomes(
                 self._outcomes(), labels, vars(self).get("n_trials_", 0), rng
             ),
+            INPUT: np.empty((len(labels), 0)) if inputs is None else inputs,
         }
         return self._rows(codes, numeric)
 

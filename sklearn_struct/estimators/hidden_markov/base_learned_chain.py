@@ -131,17 +131,23 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
     def _learn_observed(self, columns: streams.Columns, used: np.ndarray, init: Any) -> Observed:
         """What all tokens emit, and what the tokens used say about that."""
         if init is None:
-            self._emissions = kinds_of(columns, self.emissions)
+            self._emissions = self._kinds_of(columns)
             self.vocabulary_, observed = learn_streams(columns, used, self._emissions, self.oov)
         else:
-            self._emissions = init._kinds
-            self.vocabulary_ = init.vocabulary_
-            self.emission_logprob_ = init.emission_logprob_
+            self._emissions, self.vocabulary_, self.emission_logprob_ = self._streams_of(init)
             observed = self._observe(columns)
         check_numbers_are_there(observed, used, self._emissions)
         self._check_numbers(observed, used)
         self.n_trials_ = mean_trials(observed, used)
         return observed
+
+    def _kinds_of(self, columns: streams.Columns) -> list[str]:
+        """How each column is distributed."""
+        return kinds_of(columns, self.emissions)
+
+    def _streams_of(self, init: Any) -> tuple[list[Any], list[Any], list[Any]]:
+        """The kinds, vocabularies and tables of another model, for each column of X."""
+        return init._kinds, init.vocabulary_, init.emission_logprob_
 
     def _check_numbers(self, observed: Observed, used: np.ndarray) -> None:
         """Raise unless measurements are what the parameters ask for."""

@@ -21,7 +21,11 @@ from sklearn_struct.estimators.fitting.base_sequence import (
 )
 from sklearn_struct.estimators.hidden_markov.learned_counts import BaseCounts
 from sklearn_struct.estimators.hidden_markov.learned_covariances import BaseCovariances
-from sklearn_struct.estimators.hidden_markov.stream_learning import read_streams, refuse_gaps
+from sklearn_struct.estimators.hidden_markov.stream_learning import (
+    COUNTED,
+    read_streams,
+    refuse_gaps,
+)
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
@@ -133,7 +137,7 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
         for kind, values in zip(self._kinds, self.vocabulary_, strict=True):
             if values is None:
                 numbers = next(of_numbers[kind])
-                is_whole = kind != "gaussian" and not np.isnan(numbers).any()
+                is_whole = kind in COUNTED and not np.isnan(numbers).any()
                 columns.append(numbers.astype(np.int64) if is_whole else numbers)
             else:
                 columns.append(object_array([*values, streams.OOV])[next(of_values)])
@@ -163,6 +167,11 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
         rows = self._rows(all_codes, observed.numeric)
         return object_array([self._written(part) for part in cut(rows, observed.offsets)])
 
+    def _n_columns_like(self, init: Any) -> int:
+        """How many columns of X are such as another model may have."""
+        n: int = self.n_features_in_
+        return n
+
     def _refuse_other_streams(self, init: Any) -> None:
         """Raise unless the streams and labels of a fitted model are those of the data."""
         if not isinstance(init, BaseStreams):
@@ -175,8 +184,14 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
                 f"init must be a hidden Markov model without durations, got {type(init).__name__}: "
                 "its states never follow themselves, so EM would never let them"
             )
-        if init.n_features_in_ != self.n_features_in_:
-            raise ValueError(f"init has {init.n_features_in_} streams, X has {self.n_features_in_}")
+        if init._has_inputs and not self._has_inputs:
+            raise InputTypeError(
+                f"init must be a hidden Markov model without inputs, got {type(init).__name__}: "
+                "some of its columns are not emitted"
+            )
+        n = self._n_columns_like(init)
+        if init.n_features_in_ != n:
+            raise ValueError(f"init has {init.n_features_in_} streams, X has {n}")
         transition = init.transition_logprob_
         if transition.shape != named_shapes(len(init.classes_), self.order)["transition"]:
             raise ValueError(f"init has order {order_of(transition)}, not {self.order}")

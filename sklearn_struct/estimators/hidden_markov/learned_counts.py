@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct._whole_fits import Published
-from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
+from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS, INPUT
 
 __all__ = ["BaseCounts", "check_outcomes", "check_rates", "n_streams", "set_kinds", "stream_kinds"]
 
@@ -24,10 +24,14 @@ class BaseCounts(Published):
     n_trials_: int
     # how each stream was distributed in `fit`; the parameter may have changed since
     _emissions: list[str]
+    # whether some columns of X are not emitted, but drive transitions
+    _has_inputs = False
 
     @property
     def _kinds(self) -> list[str]:
-        """How each stream is distributed, "categorical", "gaussian", "poisson" or "multinomial"."""
+        """How each stream is distributed, "categorical", "gaussian", "poisson" or "multinomial", or
+        "input" if it is given.
+        """
         # models of symbols and measurements need not say so
         known: list[str] | None = vars(self).get("_emissions")
         if known is None:
@@ -95,7 +99,8 @@ def set_kinds(model: BaseCounts, kinds: list[str]) -> None:
         If this does not fit them.
     """
     coded = [kind == "categorical" for kind in kinds]
-    if len(coded) != len(model.vocabulary_) or not set(kinds) <= {*EMISSIONS}:
+    known = {*EMISSIONS, INPUT} if model._has_inputs else {*EMISSIONS}
+    if len(coded) != len(model.vocabulary_) or not set(kinds) <= known:
         raise ValueError(f"emissions must be a list of {len(model.vocabulary_)} known kinds")
     if coded != model._is_coded:
         raise ValueError("emissions are categorical where there is a vocabulary, and only there")

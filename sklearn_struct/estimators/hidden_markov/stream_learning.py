@@ -14,7 +14,9 @@ from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.em_steps import Observed
 
 __all__ = [
+    "COUNTED",
     "EMISSIONS",
+    "INPUT",
     "check_lengths",
     "check_numbers_are_there",
     "kinds_of",
@@ -32,6 +34,9 @@ READERS: dict[str, Callable[..., np.ndarray]] = {
     "multinomial": streams.counts,
 }
 EMISSIONS = ("categorical", *READERS)
+COUNTED = ("poisson", "multinomial")  # kinds of whole numbers
+LARGEST = 1e75  # of inputs: their squares are multiplied with each other
+INPUT = "input"  # the kind of a column that is not emitted, but drives transitions
 
 
 def learn_streams(
@@ -56,21 +61,38 @@ def read_streams(
     """Numbers of each kind, and what `encode` makes of the symbols of a column."""
     codes = []
     numeric: dict[str, list[np.ndarray]] = {
-        kind: [np.empty((columns.offsets[-1], 0))] for kind in READERS
+        kind: [np.empty((columns.offsets[-1], 0))] for kind in (*READERS, INPUT)
     }
     for c, (column, kind) in enumerate(zip(columns.columns, kinds, strict=True)):
         if kind == "categorical":
             streams.refuse_missing(column, columns.offsets, c)
             codes.append(encode(column, c))
         else:
-            numeric[kind].append(READERS[kind](column, columns.offsets, c)[:, None])
+            reader = _inputs if kind == INPUT else READERS[kind]
+            numeric[kind].append(reader(column, columns.offsets, c)[:, None])
     return Observed(
         codes,
         np.hstack(numeric["gaussian"]),
         columns.offsets,
         Counts.of_events(np.hstack(numeric["poisson"])),
         Counts.of_trials(np.hstack(numeric["multinomial"])),
+        np.hstack(numeric[INPUT]),
     )
+
+
+def _inputs(column: streams.Column, offsets: np.ndarray, c: int) -> np.ndarray:
+    """A column of inputs, none of which may be missing."""
+    of_token = streams.numbers(column, offsets, c, missing=True)
+    bad = ~(np.abs(of_token) <= LARGEST)
+    if np.any(bad):
+        t = int(np.argmax(bad))
+        says = "not finite (nan)" if np.isnan(of_token[t]) else f"{of_token[t]:g} is too large"
+        wants = "fill it in" if np.isnan(of_token[t]) else "scale the column"
+        raise NonFiniteError(
+            f"{streams.place(t, offsets)}, column {c}: {says}; transitions depend on this column, "
+            f"so {wants}, or leave it out of `transition_inputs`"
+        )
+    return of_token
 
 
 def check_numbers_are_there(observed: Observed, used: np.ndarray, kinds: list[str]) -> None:

@@ -55,6 +55,11 @@ def read_base(fitted: Any, order: int) -> HiddenBase | GivenBase:
             f"base must be a hidden Markov model without durations, not {type(fitted).__name__}; "
             "use HMM"
         )
+    if isinstance(fitted, BaseHiddenChain) and fitted._has_inputs:
+        raise InputTypeError(
+            f"base must be a hidden Markov model without inputs, not {type(fitted).__name__}; use "
+            "HMM"
+        )
     if isinstance(fitted, BaseHiddenChain):
         return HiddenBase(fitted, order)
     missing = [name for name in ("classes_", "chain_scores", "sample") if not hasattr(fitted, name)]

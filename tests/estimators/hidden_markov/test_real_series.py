@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sklearn_struct import HMM, HSMM, SequenceArray
+from sklearn_struct import HMM, HSMM, NonHomogeneousHMM, SequenceArray
 
 pytestmark = pytest.mark.skipif(
     "SKLEARN_STRUCT_DATA" not in os.environ, reason="no data home: SKLEARN_STRUCT_DATA is not set"
@@ -44,6 +44,23 @@ def test_rain_has_two_states_that_last():
     assert min(bic, key=bic.get) == 2
     lasting = HSMM(n_states=2, max_length=28, **options).fit(known)
     assert lasting.log_likelihood(new) > hmms[2].log_likelihood(new) + 5
+
+
+def test_seasons_of_rain():
+    """The season says how probable rain is; no state of a plain model does as well."""
+    days = [line.split() for line in lines("rain/rain.txt.gz") if line]
+    months = np.array(lines("rain/months.txt.gz"), float)
+    with_season = []
+    for values, month in zip(days, months, strict=True):
+        angle = 2 * np.pi * (month - 1 + np.arange(len(values)) / len(values)) / 12
+        with_season.append(list(zip(values, np.cos(angle), np.sin(angle), strict=True)))
+    options = {"n_states": 2, "oov": None, "random_state": 0, "tol": 1e-5}
+    plain = HMM(stop=False, **options).fit(days[:700])
+    model = NonHomogeneousHMM(transition_inputs=[1, 2], **options).fit(with_season[:700])
+    known = (plain.bic(days[:700]), model.bic(with_season[:700]))
+    assert known[1] < known[0] - 400
+    new = (plain.log_likelihood(days[700:]), model.log_likelihood(with_season[700:]))
+    assert new[1] > new[0] + 120
 
 
 @pytest.mark.parametrize("covariance_type", ["diag", "full", "tied"])
