@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -18,10 +19,6 @@ import sklearn_struct
 from sklearn_struct.compiled.cache import KERNEL_ROOMS
 
 PACKAGE = Path(sklearn_struct.__file__).parent
-FILES = {
-    file.relative_to(PACKAGE).as_posix(): ast.parse(file.read_text("utf-8"))
-    for file in PACKAGE.rglob("*.py")
-}
 
 # A room imports only rooms of lines above its own, and `exceptions`, which belongs to all.
 FLOORS = [
@@ -45,7 +42,6 @@ FLOORS = [
 ]
 # files of models have the version, and name public classes
 KNOW_THE_PACKAGE = {"persistence/files.py", "persistence/known_classes.py"}
-MODULES = source.read(PACKAGE)
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
 
 FILE_LINES = 400
@@ -71,6 +67,19 @@ MOST = {
 }
 
 
+@cache
+def modules():
+    """Those of the package. Tests read them, not the import of this file, which each worker does:
+    millions of nodes make each garbage collection longer.
+    """
+    return source.read(PACKAGE)
+
+
+def files():
+    """(path, tree) of each."""
+    return [(module.path, module.tree) for module in modules()]
+
+
 def room(path):
     return path.split("/")[0].removesuffix(".py")
 
@@ -86,7 +95,7 @@ def every(*rooms):
     def decorate(check):
         def test():
             wrong = []
-            for path, tree in sorted(FILES.items()):
+            for path, tree in files():
                 if not rooms or room(path) in rooms:
                     try:
                         check(path, tree)
@@ -175,9 +184,9 @@ def test_a_room_imports_only_rooms_above_it(path, tree):
 
 def test_no_circles():
     """Neither between modules nor between rooms, nor between the rooms inside of a room."""
-    assert houses.circles(houses.module_graph(MODULES, PACKAGE.name)) == []
+    assert houses.circles(houses.module_graph(modules(), PACKAGE.name)) == []
     for nested in (False, True):
-        arrows = houses.arrows(MODULES, PACKAGE.name, nested)
+        arrows = houses.arrows(modules(), PACKAGE.name, nested)
         assert houses.circles(houses.graph_of(arrows)) == []
 
 
@@ -275,9 +284,6 @@ def test_flags_of_losses_are_not_looked_for(path, tree):
     assert FLAGS.isdisjoint(looked_for)
 
 
-ESTIMATORS = [module for module in MODULES if houses.top_room(module) == "estimators"]
-
-
 def concrete_bases(modules, known):
     """(class, base) where the base is one of the known classes, and by its name not abstract."""
     return [
@@ -290,13 +296,14 @@ def concrete_bases(modules, known):
 
 
 def test_estimators_inherit_from_abstract_classes_alone():
+    estimators = [module for module in modules() if houses.top_room(module) == "estimators"]
     known = {
         node.name
-        for module in ESTIMATORS
+        for module in estimators
         for node in module.nodes
         if isinstance(node, ast.ClassDef)
     }
-    assert concrete_bases(ESTIMATORS, known) == []
+    assert concrete_bases(estimators, known) == []
 
 
 def heirs(classes):
@@ -431,7 +438,7 @@ IMPORT_BY_NAME = {
 
 
 def test_nothing_is_run_that_data_say():
-    places = [place for module in MODULES for place in never.code_from_data(module)]
+    places = [place for module in modules() for place in never.code_from_data(module)]
     by_name = [place for place in places if "import_module(" in place]
     assert [place for place in places if place not in by_name] == []
     assert {place.split(":")[0] for place in by_name} <= IMPORT_BY_NAME
@@ -451,7 +458,7 @@ def test_modules_named_by_strings_are_known():
     """They are arrows that imports do not show: one of them, from files to CRF, is a circle."""
     named = {
         (path, node.value)
-        for path, tree in FILES.items()
+        for path, tree in files()
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
@@ -467,7 +474,7 @@ PRIVATE = {"persistence": 120, "inspection": 25, "compat": 2}
 
 
 def test_rooms_leave_private_names_to_each_other():
-    places = never.private_of_others(MODULES, PACKAGE.name)
+    places = never.private_of_others(modules(), PACKAGE.name)
     used = Counter(room(place.split(":")[0]) for place in places)
     more = {name for name, count in used.items() if count > PRIVATE.get(name, 0)}
     assert [place for place in places if room(place.split(":")[0]) in more] == []
@@ -480,10 +487,11 @@ def test_docstring_and_future_annotations(path, tree):
         assert "__future__.annotations" in imports(tree)
 
 
+@cache
 def called_from_python():
     """Kernels that functions or classes use which are no kernels: (file, name)."""
     used = set()
-    for path, tree in FILES.items():
+    for path, tree in files():
         places = {f.name: (path, f.name) for f in functions(tree) if is_kernel(f)}
         modules = {}
         for name in imports(tree):
@@ -502,7 +510,6 @@ def called_from_python():
     return used
 
 
-CALLED_FROM_PYTHON = called_from_python()
 MAKES_ARRAYS = {
     "arange",
     "array",
@@ -554,7 +561,7 @@ def test_kernels_return_no_arrays_to_python(path, tree):
     process.
     """
     for kernel in functions(tree):
-        if is_kernel(kernel) and (path, kernel.name) in CALLED_FROM_PYTHON:
+        if is_kernel(kernel) and (path, kernel.name) in called_from_python():
             assert not returned_arrays(kernel), kernel.name
 
 
@@ -576,8 +583,8 @@ def f(x, n):
     assert {
         ("inference/trees/chart_outside.py", "_descend"),
         ("inference/trees/chart_inside.py", "cell"),
-    } <= CALLED_FROM_PYTHON
-    assert ("inference/trees/chart_outside.py", "_below") not in CALLED_FROM_PYTHON
+    } <= called_from_python()
+    assert ("inference/trees/chart_outside.py", "_below") not in called_from_python()
 
 
 @every()
