@@ -80,6 +80,12 @@ def files():
     return [(module.path, module.tree) for module in modules()]
 
 
+@cache
+def nodes(tree):
+    """All nodes of a file, which many rules look at."""
+    return list(ast.walk(tree))
+
+
 def room(path):
     return path.split("/")[0].removesuffix(".py")
 
@@ -111,7 +117,7 @@ def every(*rooms):
 
 def imports(tree):
     """Dotted names of everything that a file imports, at any depth."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -127,7 +133,7 @@ def rooms_of_ours(tree):
 
 
 def functions(tree):
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [node for node in nodes(tree) if isinstance(node, ast.FunctionDef)]
 
 
 def is_kernel(function):
@@ -161,7 +167,7 @@ def n_lines(function):
 
 def names(tree):
     """Every identifier and attribute in use."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):
@@ -192,7 +198,7 @@ def test_no_circles():
 
 @every()
 def test_no_relative_imports(path, tree):
-    assert not any(node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    assert not any(node.level for node in nodes(tree) if isinstance(node, ast.ImportFrom))
     assert not any(name.startswith(".") for name in imports(tree))
 
 
@@ -250,7 +256,7 @@ def test_no_room_above_encoding_speaks_or_validates(path, tree):
     assert "_warning" not in rooms_of_ours(tree)
     called = {
         node.func.id
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert not {
@@ -276,7 +282,7 @@ def test_flags_of_losses_are_not_looked_for(path, tree):
     """Each loss has them, as the protocol has defaults."""
     looked_for = [
         call.args[1].value
-        for call in ast.walk(tree)
+        for call in nodes(tree)
         if isinstance(call, ast.Call)
         and getattr(call.func, "id", "") in ("getattr", "hasattr")
         and isinstance(call.args[1], ast.Constant)
@@ -339,7 +345,7 @@ def test_concrete_bases_are_seen(text):
 
 @every("encoding")
 def test_init_of_a_transformer_only_assigns(path, tree):
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if not isinstance(node, ast.ClassDef) or not any(
             "Base" in ast.unparse(base) for base in node.bases
         ):
@@ -370,7 +376,7 @@ def test_one_numba_decorator(path, tree):
     ):
         assert not any(name.split(".")[0] in ("numba", "llvmlite") for name in imports(tree))
     assert not {"prange", "jitclass", "jit"} & set(names(tree))
-    keywords = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
+    keywords = [node for node in nodes(tree) if isinstance(node, ast.keyword)]
     assert not any(keyword.arg == "parallel" for keyword in keywords)
 
 
@@ -459,7 +465,7 @@ def test_modules_named_by_strings_are_known():
     named = {
         (path, node.value)
         for path, tree in files()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and re.fullmatch(r"sklearn_struct(\.\w+)+", node.value)
@@ -615,12 +621,14 @@ def test_a_figure_that_is_too_large_is_seen(name):
 def test_one_assignment_a_line():
     """Also beside the package; in exchange for nothing, a tuple of a tuple only hides lines."""
     folders = [PACKAGE, *(PACKAGE.parent / name for name in ("tests", "benchmarks", "examples"))]
-    modules = [
-        source.module(file, file.relative_to(PACKAGE.parent))
+    assert [
+        place
         for folder in folders
         for file in sorted(folder.rglob("*.py"))
-    ]
-    assert style.tuple_assignments(modules) == []
+        for place in style.tuple_assignments(
+            [source.module(file, file.relative_to(PACKAGE.parent))]
+        )
+    ] == []
 
 
 @every()
