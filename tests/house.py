@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = ["HERE", "survey"]
 HERE = Path(__file__).parents[1] / "sklearn_struct"
 
 
+@cache
 def survey(folder: Path) -> dict[str, Any]:
     """All that this command knows of a package, in types that JSON has."""
     modules = read(folder)

@@ -109,9 +109,22 @@ GRAPHS: dict[str, Callable[[list[np.ndarray]], Any]] = {
 FORMS = SEQUENCES | GRAPHS
 
 
-def fitted(estimator, form, *fit_arguments, seed=0):
+def newly_fitted(estimator, form, *fit_arguments, seed=0):
     X, y = data(seed)
     return clone(estimator).fit(FORMS[form](X), y, *fit_arguments)
+
+
+KEPT: dict[str, Any] = {}  # the estimator of the last check, and a fitted one for each form
+
+
+def fitted(estimator, form):
+    """A copy of one that is fitted once for all checks; `check_pickles` compares copies."""
+    if KEPT.get("estimator") is not estimator:
+        KEPT.clear()
+        KEPT["estimator"] = estimator
+    if form not in KEPT:
+        KEPT[form] = newly_fitted(estimator, form)
+    return copy.deepcopy(KEPT[form])
 
 
 def methods(estimator):
@@ -211,9 +224,9 @@ def check_fit_is_idempotent(estimator, form):
 @only_if(lambda estimator, form: not getattr(estimator, "warm_start", False))
 def check_fits_forget_earlier_data(estimator, form):
     X, y = data(1)
-    model = fitted(estimator, form, seed=0).fit(FORMS[form](X), y)
+    model = fitted(estimator, form).fit(FORMS[form](X), y)
     for name, found in outputs(model, X, form).items():
-        assert_same(found, outputs(fitted(estimator, form, seed=1), X, form)[name])
+        assert_same(found, outputs(newly_fitted(estimator, form, seed=1), X, form)[name])
 
 
 def check_sample_order_of_predictions(estimator, form):
@@ -329,7 +342,7 @@ def check_kinds_of_labels(estimator, form):
 
 def check_pickles(estimator, form):
     X, _ = data()
-    model = fitted(estimator, form)
+    model = newly_fitted(estimator, form)
     for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
         for name, found in outputs(again, X, form).items():
             assert_same(found, outputs(model, X, form)[name])
@@ -393,7 +406,7 @@ def check_unit_weights(estimator, form):
     X, _ = data()
     expected = outputs(fitted(estimator, form), X, form)
     for weight in (np.ones(len(X)), [1.0] * len(X), np.ones(len(X), np.int64)):
-        for name, found in outputs(fitted(estimator, form, weight), X, form).items():
+        for name, found in outputs(newly_fitted(estimator, form, weight), X, form).items():
             assert_same(found, expected[name], atol=digits(estimator))
 
 
@@ -442,7 +455,7 @@ def check_pipelines(estimator, form):
 @only_if(lambda estimator, form: "n_jobs" in estimator.get_params())
 def check_threads(estimator, form):
     X, _ = data()
-    one, two = (fitted(clone(estimator).set_params(n_jobs=n), form) for n in (1, 2))
+    one, two = (newly_fitted(clone(estimator).set_params(n_jobs=n), form) for n in (1, 2))
     for name, found in outputs(two, X, form).items():
         assert_same(found, outputs(one, X, form)[name])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -18,10 +19,6 @@ import sklearn_struct
 from sklearn_struct.compiled.cache import KERNEL_ROOMS
 
 PACKAGE = Path(sklearn_struct.__file__).parent
-FILES = {
-    file.relative_to(PACKAGE).as_posix(): ast.parse(file.read_text("utf-8"))
-    for file in PACKAGE.rglob("*.py")
-}
 
 # A room imports only rooms of lines above its own, and `exceptions`, which belongs to all.
 FLOORS = [
@@ -45,7 +42,6 @@ FLOORS = [
 ]
 # files of models have the version, and name public classes
 KNOW_THE_PACKAGE = {"persistence/files.py", "persistence/known_classes.py"}
-MODULES = source.read(PACKAGE)
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
 
 FILE_LINES = 400
@@ -71,6 +67,25 @@ MOST = {
 }
 
 
+@cache
+def modules():
+    """Those of the package. Tests read them, not the import of this file, which each worker does:
+    millions of nodes make each garbage collection longer.
+    """
+    return source.read(PACKAGE)
+
+
+def files():
+    """(path, tree) of each."""
+    return [(module.path, module.tree) for module in modules()]
+
+
+@cache
+def nodes(tree):
+    """All nodes of a file, which many rules look at."""
+    return list(ast.walk(tree))
+
+
 def room(path):
     return path.split("/")[0].removesuffix(".py")
 
@@ -86,7 +101,7 @@ def every(*rooms):
     def decorate(check):
         def test():
             wrong = []
-            for path, tree in sorted(FILES.items()):
+            for path, tree in files():
                 if not rooms or room(path) in rooms:
                     try:
                         check(path, tree)
@@ -102,7 +117,7 @@ def every(*rooms):
 
 def imports(tree):
     """Dotted names of everything that a file imports, at any depth."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -118,7 +133,7 @@ def rooms_of_ours(tree):
 
 
 def functions(tree):
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [node for node in nodes(tree) if isinstance(node, ast.FunctionDef)]
 
 
 def is_kernel(function):
@@ -152,7 +167,7 @@ def n_lines(function):
 
 def names(tree):
     """Every identifier and attribute in use."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):
@@ -175,15 +190,15 @@ def test_a_room_imports_only_rooms_above_it(path, tree):
 
 def test_no_circles():
     """Neither between modules nor between rooms, nor between the rooms inside of a room."""
-    assert houses.circles(houses.module_graph(MODULES, PACKAGE.name)) == []
+    assert houses.circles(houses.module_graph(modules(), PACKAGE.name)) == []
     for nested in (False, True):
-        arrows = houses.arrows(MODULES, PACKAGE.name, nested)
+        arrows = houses.arrows(modules(), PACKAGE.name, nested)
         assert houses.circles(houses.graph_of(arrows)) == []
 
 
 @every()
 def test_no_relative_imports(path, tree):
-    assert not any(node.level for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    assert not any(node.level for node in nodes(tree) if isinstance(node, ast.ImportFrom))
     assert not any(name.startswith(".") for name in imports(tree))
 
 
@@ -241,7 +256,7 @@ def test_no_room_above_encoding_speaks_or_validates(path, tree):
     assert "_warning" not in rooms_of_ours(tree)
     called = {
         node.func.id
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert not {
@@ -267,15 +282,12 @@ def test_flags_of_losses_are_not_looked_for(path, tree):
     """Each loss has them, as the protocol has defaults."""
     looked_for = [
         call.args[1].value
-        for call in ast.walk(tree)
+        for call in nodes(tree)
         if isinstance(call, ast.Call)
         and getattr(call.func, "id", "") in ("getattr", "hasattr")
         and isinstance(call.args[1], ast.Constant)
     ]
     assert FLAGS.isdisjoint(looked_for)
-
-
-ESTIMATORS = [module for module in MODULES if houses.top_room(module) == "estimators"]
 
 
 def concrete_bases(modules, known):
@@ -290,13 +302,14 @@ def concrete_bases(modules, known):
 
 
 def test_estimators_inherit_from_abstract_classes_alone():
+    estimators = [module for module in modules() if houses.top_room(module) == "estimators"]
     known = {
         node.name
-        for module in ESTIMATORS
+        for module in estimators
         for node in module.nodes
         if isinstance(node, ast.ClassDef)
     }
-    assert concrete_bases(ESTIMATORS, known) == []
+    assert concrete_bases(estimators, known) == []
 
 
 def heirs(classes):
@@ -332,7 +345,7 @@ def test_concrete_bases_are_seen(text):
 
 @every("encoding")
 def test_init_of_a_transformer_only_assigns(path, tree):
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if not isinstance(node, ast.ClassDef) or not any(
             "Base" in ast.unparse(base) for base in node.bases
         ):
@@ -363,7 +376,7 @@ def test_one_numba_decorator(path, tree):
     ):
         assert not any(name.split(".")[0] in ("numba", "llvmlite") for name in imports(tree))
     assert not {"prange", "jitclass", "jit"} & set(names(tree))
-    keywords = [node for node in ast.walk(tree) if isinstance(node, ast.keyword)]
+    keywords = [node for node in nodes(tree) if isinstance(node, ast.keyword)]
     assert not any(keyword.arg == "parallel" for keyword in keywords)
 
 
@@ -431,7 +444,7 @@ IMPORT_BY_NAME = {
 
 
 def test_nothing_is_run_that_data_say():
-    places = [place for module in MODULES for place in never.code_from_data(module)]
+    places = [place for module in modules() for place in never.code_from_data(module)]
     by_name = [place for place in places if "import_module(" in place]
     assert [place for place in places if place not in by_name] == []
     assert {place.split(":")[0] for place in by_name} <= IMPORT_BY_NAME
@@ -451,8 +464,8 @@ def test_modules_named_by_strings_are_known():
     """They are arrows that imports do not show: one of them, from files to CRF, is a circle."""
     named = {
         (path, node.value)
-        for path, tree in FILES.items()
-        for node in ast.walk(tree)
+        for path, tree in files()
+        for node in nodes(tree)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and re.fullmatch(r"sklearn_struct(\.\w+)+", node.value)
@@ -467,7 +480,7 @@ PRIVATE = {"persistence": 120, "inspection": 25, "compat": 2}
 
 
 def test_rooms_leave_private_names_to_each_other():
-    places = never.private_of_others(MODULES, PACKAGE.name)
+    places = never.private_of_others(modules(), PACKAGE.name)
     used = Counter(room(place.split(":")[0]) for place in places)
     more = {name for name, count in used.items() if count > PRIVATE.get(name, 0)}
     assert [place for place in places if room(place.split(":")[0]) in more] == []
@@ -480,10 +493,11 @@ def test_docstring_and_future_annotations(path, tree):
         assert "__future__.annotations" in imports(tree)
 
 
+@cache
 def called_from_python():
     """Kernels that functions or classes use which are no kernels: (file, name)."""
     used = set()
-    for path, tree in FILES.items():
+    for path, tree in files():
         places = {f.name: (path, f.name) for f in functions(tree) if is_kernel(f)}
         modules = {}
         for name in imports(tree):
@@ -502,7 +516,6 @@ def called_from_python():
     return used
 
 
-CALLED_FROM_PYTHON = called_from_python()
 MAKES_ARRAYS = {
     "arange",
     "array",
@@ -554,7 +567,7 @@ def test_kernels_return_no_arrays_to_python(path, tree):
     process.
     """
     for kernel in functions(tree):
-        if is_kernel(kernel) and (path, kernel.name) in CALLED_FROM_PYTHON:
+        if is_kernel(kernel) and (path, kernel.name) in called_from_python():
             assert not returned_arrays(kernel), kernel.name
 
 
@@ -576,8 +589,8 @@ def f(x, n):
     assert {
         ("inference/trees/chart_outside.py", "_descend"),
         ("inference/trees/chart_inside.py", "cell"),
-    } <= CALLED_FROM_PYTHON
-    assert ("inference/trees/chart_outside.py", "_below") not in CALLED_FROM_PYTHON
+    } <= called_from_python()
+    assert ("inference/trees/chart_outside.py", "_below") not in called_from_python()
 
 
 @every()
@@ -608,12 +621,14 @@ def test_a_figure_that_is_too_large_is_seen(name):
 def test_one_assignment_a_line():
     """Also beside the package; in exchange for nothing, a tuple of a tuple only hides lines."""
     folders = [PACKAGE, *(PACKAGE.parent / name for name in ("tests", "benchmarks", "examples"))]
-    modules = [
-        source.module(file, file.relative_to(PACKAGE.parent))
+    assert [
+        place
         for folder in folders
         for file in sorted(folder.rglob("*.py"))
-    ]
-    assert style.tuple_assignments(modules) == []
+        for place in style.tuple_assignments(
+            [source.module(file, file.relative_to(PACKAGE.parent))]
+        )
+    ] == []
 
 
 @every()

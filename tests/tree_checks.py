@@ -53,10 +53,28 @@ BAD_FITS = [
 ]
 
 
-def fitted(estimator):
+def newly_fitted(estimator):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return clone(estimator).fit(X, Y)
+
+
+KEPT = {}  # a fitted model, and what it says, by the text of the last estimator
+
+
+def kept(estimator):
+    """A fitted model that no check may change, and its outputs."""
+    key = estimator.__repr__(N_CHAR_MAX=10_000)
+    if key not in KEPT:
+        KEPT.clear()
+        model = newly_fitted(estimator)
+        KEPT[key] = model, outputs(model)
+    return KEPT[key]
+
+
+def fitted(estimator):
+    """A copy of a fitted model; `check_pickles_and_copies` says that copies are as good."""
+    return copy.deepcopy(kept(estimator)[0])
 
 
 def named(estimator, parameter):
@@ -91,17 +109,16 @@ def check_score_is_bracket_f1(estimator):
 
 
 def check_forms_of_trees(estimator):
-    model = fitted(estimator)
     other = clone(estimator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         other.fit(np.array([*X, None], dtype=object)[:-1], [Tree.fromstring(tree) for tree in Y])
-    assert outputs(model) == outputs(other)
+    assert outputs(other) == kept(estimator)[1]
 
 
 def check_same_bits_for_any_number_of_threads(estimator):
-    expected = outputs(fitted(estimator))
-    assert outputs(fitted(clone(estimator).set_params(n_jobs=2))) == expected
+    parallel = newly_fitted(clone(estimator).set_params(n_jobs=2))
+    assert outputs(parallel) == kept(estimator)[1]
 
 
 def check_sentences_do_not_see_each_other(estimator):
@@ -115,19 +132,17 @@ def check_sentences_do_not_see_each_other(estimator):
 
 
 def check_pickles_and_copies(estimator):
-    model = fitted(estimator)
-    expected = outputs(model)
+    model, expected = kept(estimator)
     assert outputs(pickle.loads(pickle.dumps(model))) == expected
     assert outputs(copy.deepcopy(model)) == expected
 
 
 def check_refitting_forgets(estimator):
-    model = fitted(estimator)
     rest = clone(estimator)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         rest.fit(X[:50], Y[:50]).fit(X, Y)
-    assert outputs(rest) == outputs(model)
+    assert outputs(rest) == kept(estimator)[1]
 
 
 def check_decoding_may_be_changed_after_fit(estimator):
@@ -161,15 +176,14 @@ def check_not_fitted(estimator):
 def check_bad_fits_change_nothing(estimator):
     model = fitted(estimator)
     fresh = clone(estimator)
-    before = outputs(model)
     for bad_X, bad_y, error, place in BAD_FITS:
         for subject in (model, fresh):
-            kept = dict(vars(subject))
+            before = dict(vars(subject))
             with pytest.raises(error, match=place):
                 subject.fit(bad_X, bad_y)
-            assert vars(subject).keys() == kept.keys()
-            assert all(vars(subject)[name] is value for name, value in kept.items())
-    assert outputs(model) == before
+            assert vars(subject).keys() == before.keys()
+            assert all(vars(subject)[name] is value for name, value in before.items())
+    assert outputs(model) == kept(estimator)[1]
 
 
 def check_bad_sentences(estimator):
@@ -259,16 +273,17 @@ def check_model_selection(estimator):
         predicted = cross_val_predict(clone(estimator), X, Y, cv=2)
         assert [tree.leaves() for tree in predicted] == X
         pipeline = make_pipeline("passthrough", clone(estimator)).fit(X, Y)
-        assert pipeline.score(X_TEST, Y_TEST) == fitted(estimator).score(X_TEST, Y_TEST)
+        assert pipeline.score(X_TEST, Y_TEST) == kept(estimator)[0].score(X_TEST, Y_TEST)
 
 
 def check_encodings_are_reused(estimator, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cache")
     cached = clone(estimator).set_params(**{named(estimator, "memory"): str(folder)})
-    assert outputs(fitted(cached)) == outputs(fitted(estimator))
+    expected = kept(estimator)[1]
+    assert outputs(newly_fitted(cached)) == expected
     written = sorted(file.stat().st_mtime_ns for file in folder.rglob("*.pkl"))
     assert written
-    assert outputs(fitted(cached)) == outputs(fitted(estimator))
+    assert outputs(newly_fitted(cached)) == expected
     assert sorted(file.stat().st_mtime_ns for file in folder.rglob("*.pkl")) == written
 
 

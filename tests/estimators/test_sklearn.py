@@ -181,11 +181,13 @@ WITHOUT_TABLES = [
 
 CHECKS = parametrize_with_checks(ESTIMATORS)
 FIRST = {type(estimator): repr(estimator) for estimator in reversed(ESTIMATORS)}
-# what a class does whatever its parameters are: reading, refusing, being copied, having tags
+# what a class does whatever its parameters are: reading, refusing, being copied, having tags (all
+# read matrices of scipy's as they read its sparse arrays, which each of ESTIMATORS is given)
 OF_CLASSES = """
     all_zero_sample_weights_error classifier_data_not_an_array complex_data
     do_not_raise_errors_in_init_or_set_params dont_overwrite_parameters dtype_object
-    estimator_cloneable estimator_repr estimator_sparse_tag estimator_tags_renamed
+    estimator_cloneable estimator_repr estimator_sparse_matrix estimator_sparse_tag
+    estimator_tags_renamed
     estimators_empty_data_messages estimators_fit_returns_self estimators_nan_inf
     estimators_overwrite_params estimators_unfitted f_contiguous_array_estimator fit1d
     fit2d_predict1d fit_score_takes_y get_params_invariance mixin_order n_features_in

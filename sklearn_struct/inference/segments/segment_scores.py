@@ -96,8 +96,13 @@ def scores(
 
     def rows(f: int) -> np.ndarray:
         """The table of a family with a row for each clique."""
-        shape = len(structure.families[f].nodes), K
-        return np.ascontiguousarray(np.broadcast_to(potentials.cliques[f], shape), dtype)
+        table = potentials.cliques[f]
+        n_rows = len(structure.families[f].nodes)
+        # a table that is whole is no view of itself, which would be read-only: numba would compile
+        # each kernel once more
+        if len(table) != n_rows:
+            table = np.broadcast_to(table, (n_rows, K))
+        return np.ascontiguousarray(table, dtype)
 
     none = np.empty((0, K), dtype)
     n_own = n_lengths + 2 * has_ends

@@ -144,11 +144,9 @@ def log_probability(score, shape, K, labels):
     return score(labels) - np.logaddexp.reduce(scores)
 
 
-def score_of_direction(crf, rows, shape, labels, name):
-    """The sum of the scores of one direction."""
-    tables = {key: edges(shape, way) for key, way in directions(crf.neighbours).items()}
-    values = dict(zip(tables, contrasts(rows, list(tables.values())), strict=True))
-    first, second = labels.ravel()[tables[name]].T
+def score_of_direction(crf, table, values, labels, name):
+    """The sum of the scores of one direction, which has these edges and contrasts."""
+    first, second = labels.ravel()[table].T
     equal = first == second
     smoothness = crf.smoothness_
     smoothness = smoothness[name] if isinstance(smoothness, dict) else smoothness
@@ -156,7 +154,7 @@ def score_of_direction(crf, rows, shape, labels, name):
     if crf.pairwise == "contrast":
         contrast = crf.contrast_
         contrast = contrast[name] if isinstance(contrast, dict) else contrast
-        total += contrast * np.sum(values[name] * equal)
+        total += contrast * np.sum(values * equal)
     return total
 
 
@@ -191,13 +189,14 @@ def test_probabilities(pairwise, apart, neighbours, scale):
     for i in (0, 1, 3):
         shape = y[i].shape
         node = X[i] @ crf.coef_.T + crf.intercept_
-        rows = pictures[i].reshape(-1, 2)
+        tables = {name: edges(shape, way) for name, way in directions(neighbours).items()}
+        values = contrasts(pictures[i].reshape(-1, 2), list(tables.values()))
+        ways = list(zip(tables, tables.values(), values, strict=True))
 
-        def score(labels, node=node, rows=rows, shape=shape):
+        def score(labels, node=node, ways=ways):
             of_nodes = np.take_along_axis(node, labels[..., None], axis=-1).sum()
             return of_nodes + sum(
-                score_of_direction(crf, rows, shape, labels, name)
-                for name in directions(neighbours)
+                score_of_direction(crf, table, values, labels, name) for name, table, values in ways
             )
 
         expected = log_probability(score, shape, K, y[i])

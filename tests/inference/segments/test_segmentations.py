@@ -11,7 +11,13 @@ import pytest
 
 from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.inference.chains.chain import Chain
-from sklearn_struct.inference.segments import decoding, ranked, scaled_tables, segment_sums
+from sklearn_struct.inference.segments import (
+    decoding,
+    ranked,
+    scaled_tables,
+    segment_scores,
+    segment_sums,
+)
 from sklearn_struct.inference.segments.segmentations import Segmentations
 
 # segments of one token are a chain
@@ -63,6 +69,22 @@ def expected_marginals(potentials, structure, longest, weight, ends=False):
             rows = slice(*family.offsets[i : i + 2]) if len(table) > 1 else slice(None)
             table[rows] += weight[i] * of_part
     return np.array(log_Z), out
+
+
+@pytest.mark.parametrize("lengths", [(4, 0, 1, 5), (1,)], ids=["some", "one"])
+@pytest.mark.parametrize(("longest", "whole", "by_edge", "ends"), SETTINGS)
+def test_kernels_see_no_read_only_tables(longest, whole, by_edge, ends, lengths):
+    """Numba would compile each of them once more."""
+    rng = np.random.default_rng(0)
+    potentials, structure = random_segments(rng, longest, whole, by_edge, ends, lengths=lengths)
+    n_families = len(structure.families)
+    for shared in range(n_families + 1):  # none, or this one, has a single row
+        cliques = [
+            table[:1] if f + 1 == shared else table for f, table in enumerate(potentials.cliques)
+        ]
+        given = potentials._replace(cliques=tuple(cliques))
+        tables = segment_scores.scores(given, structure, np.array(longest), ends)
+        assert all(table.flags.writeable and table.flags.c_contiguous for table in tables)
 
 
 @pytest.mark.twins
