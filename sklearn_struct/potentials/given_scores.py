@@ -82,18 +82,20 @@ class GivenBlocks(ABC):
         """Call ``work(potentials, block)`` for every block of sequences, on `n_jobs` threads."""
         cuts = self.blocks()
 
-        def run(b: int) -> Result:
+        def run_all(cuts: list[Block]) -> list[Result]:
             # what comes of it is looked at
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                return work(self.potentials(cuts[b]), cuts[b])
+                return [work(self.potentials(block), block) for block in cuts]
 
-        if len(cuts) == 1:
-            # short sequences do not wait for a pool, which takes as long as hundreds of tokens
-            return [run(0)]
-        pool = Pool(n_jobs)
-        if pool.n_threads == 1:
+        # short sequences do not wait for a pool, which takes as long as hundreds of tokens
+        pool = Pool(n_jobs) if len(cuts) > 1 else None
+        if pool is None or pool.n_threads == 1:
             # nothing here is multiplied by BLAS, to which a pool would tell how many threads it has
-            return [run(b) for b in range(len(cuts))]
+            return run_all(cuts)
+
+        def run(b: int) -> Result:
+            return run_all([cuts[b]])[0]
+
         with pool:
             return pool.map(run, len(cuts))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from sklearn_struct.potentials.forms import Form, Scores, as_numbers, read_form
 from sklearn_struct.potentials.given_scores import (
     NUMBERS,
     GivenBlocks,
+    are_usual,
     check_n_jobs,
     for_kernels,
     look_up,
@@ -69,19 +71,32 @@ class GivenSegments(GivenBlocks):
 
     def blocks(self) -> list[Block]:
         """See `GivenBlocks`."""
+        return self._blocks
+
+    @cached_property
+    def _blocks(self) -> list[Block]:
         _, L, K = self.of_starts.shape
         return self.inference.blocks(self.structure, K, max(500, NUMBERS // (L * K)), n_blocks=4)
+
+    @cached_property
+    def _node(self) -> np.ndarray:
+        """Scores of tokens, which are 0, for the longest of the blocks."""
+        tokens = [block.tokens for block in self._blocks]
+        return np.zeros((max(here.stop - here.start for here in tokens), self.n_labels))
 
     def potentials(self, block: Block) -> Potentials:
         """See `GivenBlocks`."""
         of_starts = self.of_starts[block.tokens]
         n, L, K = of_starts.shape
         whole = np.empty((len(block.structure.families[-1].nodes), K))
-        squares = by_last_token(of_starts, block.structure.offsets, whole)
-        if not squares < np.inf:
+        # read in the order of memory, scores are near when they are put in another order
+        usual = are_usual(of_starts)
+        by_last_token(of_starts, block.structure.offsets, whole)
+        # segments that are left out may have any scores
+        if not usual and not are_usual(whole):
             look_up(whole, lambda row, k: _segment(row, k, block, L))
         edge = self.pairwise if self.is_shared else tables_of_steps(self.pairwise, block, K)
-        return Potentials(np.zeros((n, K)), (edge, *[np.zeros((1, K))] * (L - 1), whole))
+        return Potentials(self._node[:n], (edge, *[np.zeros((1, K))] * (L - 1), whole))
 
     def zeros(self, block: Block, pairs: np.ndarray) -> Potentials:
         """Room for marginals of a block; those of pairs are added to `pairs`."""
@@ -135,9 +150,9 @@ def read_segments(
         raise ValueError("segments has no scores: its last two dimensions are lengths and labels")
     table = table_for_kernels(tables, is_shared, form, K, np.dtype(np.float64), NAME)
     counts = n_candidates(np.diff(form.offsets), L)
-    # neither lengths nor segments are listed
-    none = Family(np.empty((0, 1), np.int64), np.zeros_like(form.offsets))
-    nodes = np.broadcast_to(np.int64(0), (int(counts.sum()), 1))
+    # lengths are no cliques, and of segments only the number counts: their nodes are not listed
+    none = Family(np.empty((0, 0), np.int64), np.zeros_like(form.offsets))
+    nodes = np.empty((int(counts.sum()), 0), np.int64)
     whole = Family(nodes, np.concatenate([[0], np.cumsum(counts)]))
     structure = Structure(form.offsets, (steps_of(form), *[none] * (L - 1), whole))
     of_starts = for_kernels(scores, np.dtype(np.float64)).reshape(-1, L, K)

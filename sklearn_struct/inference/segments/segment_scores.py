@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import LANES, fma, load, load_part, splat, store, store_part
+from sklearn_struct.compiled.simd import LANES, load, load_part, splat, store, store_part
 from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = [
@@ -126,30 +126,17 @@ def write_out(sums: Scores, out: Potentials) -> None:
 
 
 @kernel
-def by_last_token(of_starts: np.ndarray, offsets: np.ndarray, whole: np.ndarray) -> float:
+def by_last_token(of_starts: np.ndarray, offsets: np.ndarray, whole: np.ndarray) -> None:
     """Write scores (n, L, K) of segments of l + 1 tokens that begin with a token, in the order of
-    candidates; those that would not end with their sequence are left out. Return the sum of their
-    squares: it tells if they are finite.
+    candidates; those that would not end with their sequence are left out.
     """
     L, K = of_starts.shape[1:]
     o = 0
-    squares = splat(0.0)
     for i in range(len(offsets) - 1):
         for last in range(offsets[i], offsets[i + 1]):
-            first = o
             for n in range(min(L, last - offsets[i] + 1)):
                 _copy(of_starts, ((last - n) * L + n) * K, whole, o, K)
                 o += K
-            # while they are in registers or near
-            for m in range(first, o, LANES):
-                part = load_part(whole, m, o - m, 0.0)
-                squares = fma(part, part, squares)
-    row = np.empty(LANES)
-    store(row, 0, squares)
-    total = 0.0
-    for k in range(LANES):
-        total += row[k]
-    return total
 
 
 @kernel
