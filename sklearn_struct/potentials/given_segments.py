@@ -89,11 +89,9 @@ class GivenSegments(GivenBlocks):
         of_starts = self.of_starts[block.tokens]
         n, L, K = of_starts.shape
         whole = np.empty((len(block.structure.families[-1].nodes), K))
-        # read in the order of memory, scores are near when they are put in another order
-        usual = are_usual(of_starts)
-        by_last_token(of_starts, block.structure.offsets, whole)
+        squares = by_last_token(of_starts, block.structure.offsets, whole)
         # segments that are left out may have any scores
-        if not usual and not are_usual(whole):
+        if not squares < np.inf and not are_usual(whole):
             look_up(whole, lambda row, k: _segment(row, k, block, L))
         edge = self.pairwise if self.is_shared else tables_of_steps(self.pairwise, block, K)
         return Potentials(self._node[:n], (edge, *[np.zeros((1, K))] * (L - 1), whole))

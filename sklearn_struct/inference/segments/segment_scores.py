@@ -11,7 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import LANES, load, load_part, splat, store, store_part
+from sklearn_struct.compiled.simd import (
+    LANES,
+    Vector,
+    add,
+    fma,
+    load,
+    load_part,
+    splat,
+    store,
+    store_part,
+    total,
+)
 from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = [
@@ -25,6 +36,8 @@ __all__ = [
     "scores",
     "write_out",
 ]
+
+AHEAD = 8192  # numbers that are read before they are needed; they stay in the processor's cache
 
 
 class Scores(NamedTuple):
@@ -126,17 +139,52 @@ def write_out(sums: Scores, out: Potentials) -> None:
 
 
 @kernel
-def by_last_token(of_starts: np.ndarray, offsets: np.ndarray, whole: np.ndarray) -> None:
+def by_last_token(of_starts: np.ndarray, offsets: np.ndarray, whole: np.ndarray) -> float:
     """Write scores (n, L, K) of segments of l + 1 tokens that begin with a token, in the order of
-    candidates; those that would not end with their sequence are left out.
+    candidates; those that would not end with their sequence are left out. Return the sum of the
+    squares of all scores: it tells if they are finite.
     """
     L, K = of_starts.shape[1:]
     o = 0
+    seen = 0
+    squares = 0.0
     for i in range(len(offsets) - 1):
         for last in range(offsets[i], offsets[i + 1]):
+            if seen <= last * L * K:
+                # read in the order of memory, scores are near when they are put in another one
+                stop = min(last * L * K + AHEAD, of_starts.size)
+                squares += _sum_of_squares(of_starts, seen, stop)
+                seen = stop
             for n in range(min(L, last - offsets[i] + 1)):
                 _copy(of_starts, ((last - n) * L + n) * K, whole, o, K)
                 o += K
+    return squares
+
+
+@inlined
+def _sum_of_squares(array: np.ndarray, start: int, stop: int) -> float:
+    # four sums, as an addition waits for the one before
+    a = splat(0.0)
+    b = splat(0.0)
+    c = splat(0.0)
+    d = splat(0.0)
+    m = start
+    while m + 4 * LANES <= stop:
+        a = _fma_square(array, m, a)
+        b = _fma_square(array, m + LANES, b)
+        c = _fma_square(array, m + 2 * LANES, c)
+        d = _fma_square(array, m + 3 * LANES, d)
+        m += 4 * LANES
+    for k in range(m, stop, LANES):
+        part = load_part(array, k, stop - k, 0.0)
+        a = fma(part, part, a)
+    return total(add(add(a, b), add(c, d)))
+
+
+@inlined
+def _fma_square(array: np.ndarray, m: int, sums: Vector) -> Vector:
+    part = load(array, m)
+    return fma(part, part, sums)
 
 
 @kernel
