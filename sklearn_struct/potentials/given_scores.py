@@ -261,7 +261,7 @@ def table_for_kernels(
     _check_tables(tables, is_shared, n_steps, K, name)
     rows = 1 if is_shared else n_steps
     table = for_kernels(tables, dtype).reshape(rows, n_columns(K, 2))
-    if is_shared:
+    if is_shared and not are_usual(table):
         look_up(table, lambda row, pair: f"pairwise[{pair // K}, {pair % K}]")
     return table
 
@@ -313,7 +313,8 @@ def _read_end(scores: ArrayLike | None, name: str, K: int, dtype: np.dtype) -> n
             f"{name} must have a score for each of the {K} labels of unary; its shape is "
             f"{row.shape}"
         )
-    look_up(row[None], lambda _, k: f"{name}[{k}]")
+    if not are_usual(row):
+        look_up(row[None], lambda _, k: f"{name}[{k}]")
     return row
 
 

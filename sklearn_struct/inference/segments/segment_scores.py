@@ -18,6 +18,7 @@ from sklearn_struct.compiled.simd import (
     fma,
     load,
     load_part,
+    prefetch,
     splat,
     store,
     store_part,
@@ -196,6 +197,10 @@ def by_first_token(whole: np.ndarray, offsets: np.ndarray, of_starts: np.ndarray
     for i in range(len(offsets) - 1):
         T = offsets[i + 1] - offsets[i]
         for t in range(T):
+            # segments that end with other tokens are far apart: those of eight tokens further on
+            later = (first + (L + 8) * L) * K
+            for m in range(later, min(later + L * K, whole.size), LANES):
+                prefetch(whole, m)
             c = first
             for n in range(min(L, T - t)):
                 _copy(whole, c * K, of_starts, o, K)
