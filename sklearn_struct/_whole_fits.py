@@ -10,6 +10,8 @@ from functools import cached_property, wraps
 from types import FunctionType
 from typing import Any, Protocol, TypeVar
 
+from sklearn_struct.containers.read_only import as_read_only
+
 __all__ = ["Published", "as_published", "publishes"]
 
 T = TypeVar("T")
@@ -30,6 +32,9 @@ class Published:
     A fit works on a draft, whose attributes replace those of the estimator when all is done. So
     after an exception, also Ctrl-C, the estimator is as it was before. All other public methods and
     properties of a class work on the attributes at the time of the call, which no fit changes.
+
+    What a property makes of learned attributes is read-only, since nobody reads what is written
+    into it. An attribute that it only hands on is not.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -40,7 +45,8 @@ class Published:
             if isinstance(member, FunctionType):
                 setattr(cls, name, publishes(member) if name in FITS else _reads(member))
             elif isinstance(member, property) and member.fget is not None:
-                setattr(cls, name, property(_reads(member.fget), member.fset, member.fdel))
+                getter = _read_only(member.fget) if name.endswith("_") else member.fget
+                setattr(cls, name, property(_reads(getter), member.fset, member.fdel))
             elif isinstance(member, cached_property):
                 member.func = _reads(member.func)
 
@@ -76,6 +82,18 @@ def _publish(draft: Estimator, estimator: Estimator, before: dict[str, Any]) -> 
         if name in attributes and attributes[name] is before.get(name):
             attributes[name] = now[name]
     estimator.__dict__ = attributes  # one assignment, which no other thread sees half done
+
+
+def _read_only(getter: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Let arrays be read-only that the getter of a property makes."""
+
+    @wraps(getter)
+    def of_attributes(self: Any) -> Any:
+        value = getter(self)
+        is_stored = any(value is attribute for attribute in vars(self).values())
+        return value if is_stored else as_read_only(value)
+
+    return of_attributes
 
 
 def _reads(method: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.gaussian_moments import raised
+from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
+from sklearn_struct.hidden_markov.gaussian_moments import above
 from sklearn_struct.hidden_markov.gaussians import Gaussians, draw_numbers, log_densities, of_kind
 from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
 
@@ -112,18 +114,11 @@ def lags(x: np.ndarray, offsets: np.ndarray, rows: slice, p: int) -> tuple[np.nd
     return before.reshape(len(places), -1), is_given
 
 
-class AutoregressiveSteps(NamedTuple):
-    """How regressions on p tokens before are learned; least variances (d,), the kind of
-    covariances.
-    """
+@dataclass(frozen=True)
+class AutoregressiveSteps(NumberSteps):
+    """How regressions on p tokens before are learned."""
 
-    floor: np.ndarray
-    kind: str
     p: int
-
-    def is_hidden(self, x: np.ndarray) -> bool:
-        """Regressions need no EM where all labels are known."""
-        return False
 
     def fit(
         self,
@@ -154,26 +149,10 @@ class AutoregressiveSteps(NamedTuple):
         if self.kind == "tied":
             # a state without mass has nothing to say about a covariance of all
             share = np.ones(K) if np.all(empty) else mass
-            matrix = np.tensordot(share / share.sum(), moments, 1)
-            return Autoregressive(coefficient, Gaussians(mean, raised(matrix, self.floor), "tied"))
-        return Autoregressive(coefficient, Gaussians(mean, self._above(moments), self.kind))
-
-    def _above(self, moments: np.ndarray) -> np.ndarray:
-        """Covariances of moments (K, d, d), above the floor."""
-        if self.kind == "full":
-            return raised(moments, self.floor)
-        variance = np.diagonal(moments, axis1=1, axis2=2)
-        above: np.ndarray
-        if self.kind == "spherical":
-            above = np.maximum(variance.mean(axis=1), self.floor.max())
+            rest = Gaussians(mean, np.tensordot(share / share.sum(), moments, 1), "tied")
         else:
-            above = np.maximum(variance, self.floor)
-        return above
-
-    def begin(
-        self, x: np.ndarray, offsets: np.ndarray, posterior: np.ndarray, rng: np.random.RandomState
-    ) -> None:
-        """Least squares need nothing to begin with."""
+            rest = of_kind(Gaussians(mean, moments, "full"), self.kind)
+        return Autoregressive(coefficient, above(rest, self.floor))
 
     def random(
         self,
@@ -193,7 +172,7 @@ class AutoregressiveSteps(NamedTuple):
         return Autoregressive(np.repeat(alike.coefficient, K, axis=0), rest)
 
     def taken_over(self, before: Autoregressive) -> Autoregressive:
-        """Covariances of this kind, as near as possible."""
+        """See `NumberSteps`."""
         return before._replace(rest=of_kind(before.rest, self.kind))
 
 

@@ -14,10 +14,11 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
+from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
 from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, n_parameters, value_counts
 from sklearn_struct.hidden_markov.markov_chain import Markov
-from sklearn_struct.hidden_markov.number_steps import NumberSteps, number_steps
+from sklearn_struct.hidden_markov.number_steps import number_steps
 from sklearn_struct.inference.chains.chain import Chain
 
 __all__ = [

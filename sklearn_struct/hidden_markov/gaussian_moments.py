@@ -19,7 +19,7 @@ from sklearn_struct.hidden_markov.gaussian_lanes import (
 from sklearn_struct.hidden_markov.gaussians import Gaussians, by_rows, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import Incomplete
 
-__all__ = ["fit_gaussians", "least_variances", "weighted_sums"]
+__all__ = ["above", "fit_gaussians", "least_variances", "raised", "weighted_sums"]
 
 ROWS = 1 << 14  # whose sums are added up apart, so that rounding errors stay small
 ROUNDING = 1e-14  # of the eigenvalues of a matrix, as a share of the largest
@@ -62,10 +62,10 @@ def fit_gaussians(
     if kind == "tied":
         # a state without mass has nothing to say about a covariance of all
         covariance = joint.scatter[~empty].sum(axis=0) / max(float(joint.mass.sum()), TINY)
-        return Gaussians(mean, raised(covariance, floor), kind)
+        return above(Gaussians(mean, covariance, kind), floor)
     if np.any(empty):
         joint.scatter[empty] = _joint(x, _of_all(posterior), incomplete, _of_states(before)).share
-    return Gaussians(mean, raised(joint.share, floor), kind)
+    return above(Gaussians(mean, joint.share, kind), floor)
 
 
 class Joint(NamedTuple):
@@ -143,9 +143,9 @@ def _columnwise(
         mass = np.where(replaced, of_all, mass)
     if kind == "spherical":
         variance = squares.sum(axis=0) / np.maximum(mass.sum(axis=0), TINY)
-        return Gaussians(mean.T.copy(), np.maximum(variance, floor.max(initial=0.0)), kind)
+        return above(Gaussians(mean.T.copy(), variance, kind), floor)
     variance = (squares / np.maximum(mass, TINY)).T
-    return Gaussians(mean.T.copy(), np.maximum(variance, floor), "diag")
+    return above(Gaussians(mean.T.copy(), variance, "diag"), floor)
 
 
 def _of_all(posterior: np.ndarray) -> np.ndarray:
@@ -202,6 +202,17 @@ def _squares(x: np.ndarray, weight: np.ndarray, mean: np.ndarray) -> np.ndarray:
             add_squares(x[part], weight[part], mean, of_part)
         total += of_part
     return total
+
+
+def above(gaussians: Gaussians, floor: np.ndarray) -> Gaussians:
+    """The most probable Gaussians that have no variance below `floor` (d,), and no matrix in any
+    direction; one variance of all columns is not below the largest of these.
+    """
+    mean, covariance, kind = gaussians
+    if kind in ("full", "tied"):
+        return Gaussians(mean, raised(covariance, floor), kind)
+    least = floor if kind == "diag" else floor.max(initial=0.0)
+    return Gaussians(mean, np.maximum(covariance, least), kind)
 
 
 def raised(covariance: np.ndarray, floor: np.ndarray) -> np.ndarray:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
 from sklearn_struct.hidden_markov.densities import log_ratios
 from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians, raised
 from sklearn_struct.hidden_markov.gaussians import (
@@ -132,18 +134,17 @@ def components_of(gaussians: Gaussians, M: int) -> Mixtures:
     )
 
 
-class MixtureSteps(NamedTuple):
-    """How mixtures of M components are learned; least variances (d,), the kind of covariances, and
-    what cuts rows (with weights) into so many clusters.
+@dataclass(frozen=True)
+class MixtureSteps(NumberSteps):
+    """How mixtures of M components are learned; `clusters` cuts rows (with weights) into so many
+    clusters.
     """
 
-    floor: np.ndarray
-    kind: str
     M: int
     clusters: Callable[[np.ndarray, np.ndarray, int, np.random.RandomState], np.ndarray]
 
     def is_hidden(self, x: np.ndarray) -> bool:
-        """Whether EM is needed where all labels are known: nobody knows the components."""
+        """Nobody knows the components, whatever labels are known."""
         return True
 
     def fit(

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians, raised
+from sklearn_struct.hidden_markov.gaussian_moments import above, fit_gaussians
 from sklearn_struct.hidden_markov.gaussians import Gaussians
 
 __all__ = ["NormalPrior", "masses"]
@@ -82,8 +82,7 @@ class NormalPrior(NamedTuple):
                 divisor = mass.sum(axis=1) + self.of_covariance * d
                 mass = mass.sum(axis=1)
             covariance = _share(scatter + imagined, mass, divisor, likeliest.covariance)
-            least = floor if kind == "diag" else floor.max(initial=0.0)
-            return Gaussians(mean, np.maximum(covariance, least), kind)
+            return above(Gaussians(mean, covariance, kind), floor)
         scatter = mass[:, :, None] * _outer(moved) + self.of_mean * _outer(away)
         if kind == "tied":
             scatter = scatter.sum(axis=0)
@@ -93,7 +92,7 @@ class NormalPrior(NamedTuple):
         imagined = self.of_covariance * self.covariance
         divisor = mass + self.of_covariance
         covariance = _share(scatter + imagined, mass, divisor, likeliest.covariance)
-        return Gaussians(mean, raised(covariance, floor), kind)
+        return above(Gaussians(mean, covariance, kind), floor)
 
     def log_density(self, gaussians: Gaussians) -> float:
         """That of the Gaussians' parameters, up to a constant."""

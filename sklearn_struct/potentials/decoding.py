@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.containers.typing import Seed
-from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.potentials.forms import Ragged, Scores
-from sklearn_struct.potentials.given_scores import CHAIN, read
+from sklearn_struct.potentials.given_decoding import NO_LABEL, best, drawn, n_best
+from sklearn_struct.potentials.given_scores import read
 
 __all__ = ["nbest", "sample", "viterbi"]
-
-NO_LABEL = -1  # where a padded array has no token, or a sequence no further labelling
 
 
 def viterbi(
@@ -85,16 +82,8 @@ def viterbi(
     array([4., 3.])
     """
     given = read(unary, pairwise, lengths, start, stop, n_jobs)
-    labels = np.empty(len(given.unary), np.int32)
-    score = np.empty(given.structure.n_examples)
-
-    def work(potentials: Potentials, block: Block) -> None:
-        of_block = score[block.examples]
-        CHAIN.argmax(potentials, block.structure, labels[block.tokens], of_block)
-
-    given.each_block(work, n_jobs)
-    given.check_allowed(score)
-    return given.form.of_tokens(labels, NO_LABEL), score
+    codes, score = best(given, n_jobs)
+    return given.form.of_tokens(codes, NO_LABEL), score
 
 
 def nbest(
@@ -153,22 +142,8 @@ def nbest(
     array([[4.5, 3. ]])
     """
     given = read(unary, pairwise, lengths, start, stop, n_jobs)
-    n_tokens = len(given.unary)
-    # of each labelling a score and a way back, of eight bytes each, for each label of each token
-    check_count(n, "n", 16 * given.n_labels * n_tokens)
-    labels = np.empty((n_tokens, n), np.int32)
-    score = np.empty((given.structure.n_examples, n))
-
-    def work(potentials: Potentials, block: Block) -> None:
-        codes = np.full((n, len(potentials.node)), NO_LABEL, np.int32)
-        ranked = np.empty((n, block.structure.n_examples))
-        CHAIN.nbest(potentials, block.structure, codes, ranked)
-        labels[block.tokens] = codes.T
-        score[block.examples] = ranked.T
-
-    given.each_block(work, n_jobs)
-    given.check_allowed(score[:, 0])
-    return given.form.of_tokens(labels, NO_LABEL), score
+    codes, score = n_best(given, n, n_jobs)
+    return given.form.of_tokens(codes, NO_LABEL), score
 
 
 def sample(
@@ -235,19 +210,5 @@ def sample(
     array([0.889, 0.502])
     """
     given = read(unary, pairwise, lengths, start, stop, n_jobs)
-    n_tokens = len(given.unary)
-    # a random number of eight bytes and a label of four for each token
-    check_count(n_samples, "n_samples", 12 * n_tokens)
-    # all at once, so that what is drawn depends neither on blocks nor on threads
-    uniform = generator(random_state).random_sample((n_samples, n_tokens))
-    labels = np.empty(uniform.shape, np.int32)
-    score = np.empty((n_samples, given.structure.n_examples))
-
-    def work(potentials: Potentials, block: Block) -> None:
-        for r in range(n_samples):
-            draw = uniform[r, block.tokens], labels[r, block.tokens], score[r, block.examples]
-            CHAIN.sample(potentials, block.structure, *draw)
-
-    given.each_block(work, n_jobs)
-    given.check_allowed(score[0])
-    return given.form.of_tokens(labels.T, NO_LABEL), score.T
+    codes, score = drawn(given, n_samples, random_state, n_jobs)
+    return given.form.of_tokens(codes, NO_LABEL), score

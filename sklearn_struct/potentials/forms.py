@@ -38,10 +38,13 @@ class Form:
         Bounds of the tokens of each sequence.
     steps : ndarray of shape (n_sequences + 1,)
         Bounds of its steps: the pairs of neighbouring tokens.
+    name : str, default="unary"
+        What errors call the scores that have the form.
     """
 
     offsets: np.ndarray
     steps: np.ndarray
+    name: str = "unary"
 
     def of_tokens(self, values: np.ndarray, fill: float = 0) -> Ragged:
         """Give values (n_tokens, ...) the form; `fill` is put where there is no token."""
@@ -83,7 +86,7 @@ class Listed(Form):
         counts = np.diff(self.steps).tolist()
         if len(parts) != len(counts):
             raise LengthMismatchError(
-                f"pairwise has {len(parts)} items, but unary has {len(counts)} sequences"
+                f"pairwise has {len(parts)} items, but {self.name} has {len(counts)} sequences"
             )
         for i, (part, n_steps) in enumerate(zip(parts, counts)):
             if len(part) != n_steps:
@@ -114,8 +117,9 @@ class Padded(Form):
         shape = len(self.offsets) - 1, max(self.longest - 1, 0)
         if given.ndim != 4 or given.shape[:2] != shape:
             raise LengthMismatchError(
-                "pairwise must be one table (n_labels, n_labels), or, as unary is padded, have the "
-                f"shape ({shape[0]}, {shape[1]}, n_labels, n_labels); got {given.shape}"
+                "pairwise must be one table (n_labels, n_labels), or, as "
+                f"{self.name} is padded, have the shape ({shape[0]}, {shape[1]}, n_labels, "
+                f"n_labels); got {given.shape}"
             )
         tables: np.ndarray = given[_places(self.steps, shape[1])]
         return tables
@@ -136,11 +140,11 @@ def read_form(
     errors call them.
     """
     if isinstance(unary, SequenceArray):
-        _refuse_lengths(lengths, "a SequenceArray")
+        _refuse_lengths(lengths, f"{name} is a SequenceArray")
         _, steps = _bounds(np.diff(unary.offsets))
-        return as_numbers(unary.tokens, name), Packed(unary.offsets, steps)
+        return as_numbers(unary.tokens, name), Packed(unary.offsets, steps, name)
     if _is_list(unary):
-        _refuse_lengths(lengths, "a list of sequences")
+        _refuse_lengths(lengths, f"{name} is a list of sequences")
         return _read_list(unary, name)
     scores = as_numbers(unary, name)
     if scores.ndim == 3:
@@ -152,7 +156,7 @@ def read_form(
         raise LengthMismatchError(
             f"lengths sum to {offsets[-1]}, but {name} has {len(scores)} tokens"
         )
-    return scores, Form(offsets, steps)
+    return scores, Form(offsets, steps, name)
 
 
 def as_numbers(values: object, name: str) -> np.ndarray:
@@ -196,7 +200,7 @@ def _read_list(unary: Scores, name: str) -> tuple[np.ndarray, Form]:
                 f"{filled[0].shape[1]}"
             )
     offsets, steps = _bounds([len(part) for part in parts])
-    return _joined(filled, name), Listed(offsets, steps)
+    return _joined(filled, name), Listed(offsets, steps, name)
 
 
 def _read_padded(
@@ -212,7 +216,7 @@ def _read_padded(
         raise LengthMismatchError(
             f"lengths[{i}] is {sizes[i]}, but {name} has room for {longest} tokens"
         )
-    form = Padded(offsets, steps, longest)
+    form = Padded(offsets, steps, name, longest)
     if offsets[-1] == n * longest:
         return scores.reshape(-1, K), form
     return scores[_places(offsets, longest)], form
@@ -267,4 +271,4 @@ def _joined(parts: list[np.ndarray], name: str) -> np.ndarray:
 
 def _refuse_lengths(lengths: ArrayLike | None, form: str) -> None:
     if lengths is not None:
-        raise ValueError(f"lengths must be None where unary is {form}, which has its own")
+        raise ValueError(f"lengths must be None where {form}, which has its own")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_struct.containers.memory_checks import reserve
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Block, Family, Potentials, Structure, n_columns
+from sklearn_struct.containers.structures import Block, Family, Potentials, Structure
 from sklearn_struct.encoding.features.segment_attributes import candidates
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.inference.segments.segment_scores import (
@@ -20,9 +19,8 @@ from sklearn_struct.inference.segments.segment_scores import (
     n_candidates,
 )
 from sklearn_struct.inference.segments.segmentations import Segmentations
-from sklearn_struct.potentials.forms import Form, Scores, as_numbers, read_form
-from sklearn_struct.potentials.given_scores import (
-    NUMBERS,
+from sklearn_struct.potentials.forms import Scores, as_numbers, read_form
+from sklearn_struct.potentials.given_blocks import (
     GivenBlocks,
     are_usual,
     check_n_jobs,
@@ -31,7 +29,6 @@ from sklearn_struct.potentials.given_scores import (
     read_tables,
     steps_of,
     table_for_kernels,
-    tables_of_steps,
 )
 
 __all__ = ["GivenSegments", "read_segments"]
@@ -46,72 +43,52 @@ WANTED = (
 
 @dataclass(frozen=True)
 class GivenSegments(GivenBlocks):
-    """Scores of segments, in the types of kernels.
+    """Scores (n_tokens, L, K) of segments of l + 1 tokens that begin with a token."""
 
-    ``of_starts`` (n_tokens, L, K) are those of segments of l + 1 tokens that begin with a token;
-    ``pairwise`` has a row for each step, or one that all share, and a column for each pair.
-    """
-
-    of_starts: np.ndarray
-    pairwise: np.ndarray
-    is_shared: bool
-    structure: Structure
-    form: Form
-
-    @property
-    def n_labels(self) -> int:
-        """K."""
-        K: int = self.of_starts.shape[2]
-        return K
+    least_tokens: ClassVar[int] = 500
+    bytes_of_rank: ClassVar[int] = 32  # a score and two ways back, twice
 
     @property
     def inference(self) -> Segmentations:
         """Segments of at most L tokens for all labels."""
-        return Segmentations((self.of_starts.shape[1],) * self.n_labels)
-
-    def blocks(self) -> list[Block]:
-        """See `GivenBlocks`."""
-        return self._blocks
-
-    @cached_property
-    def _blocks(self) -> list[Block]:
-        _, L, K = self.of_starts.shape
-        return self.inference.blocks(self.structure, K, max(500, NUMBERS // (L * K)), n_blocks=4)
+        return Segmentations((self.scores.shape[1],) * self.n_labels)
 
     @cached_property
     def _node(self) -> np.ndarray:
         """Scores of tokens, which are 0, for the longest of the blocks."""
-        tokens = [block.tokens for block in self._blocks]
+        tokens = [block.tokens for block in self.blocks()]
         return np.zeros((max(here.stop - here.start for here in tokens), self.n_labels))
 
     def potentials(self, block: Block) -> Potentials:
         """See `GivenBlocks`."""
-        of_starts = self.of_starts[block.tokens]
+        of_starts = self.scores[block.tokens]
         n, L, K = of_starts.shape
         whole = np.empty((len(block.structure.families[-1].nodes), K))
         squares = by_last_token(of_starts, block.structure.offsets, whole)
         # segments that are left out may have any scores
         if not squares < np.inf and not are_usual(whole):
             look_up(whole, lambda row, k: _segment(row, k, block, L))
-        edge = self.pairwise if self.is_shared else tables_of_steps(self.pairwise, block, K)
-        return Potentials(self._node[:n], (edge, *[np.zeros((1, K))] * (L - 1), whole))
+        return _with_tables(self._node[:n], self.edges(block), whole, L)
+
+    def add_marginals(
+        self,
+        potentials: Potentials,
+        block: Block,
+        weight: np.ndarray,
+        pairs: np.ndarray,
+        proba: np.ndarray,
+        log_Z: np.ndarray,
+    ) -> None:
+        """See `GivenBlocks`."""
+        out = self.zeros(block, pairs)
+        self.inference.marginals(potentials, block.structure, weight, out, log_Z[block.examples])
+        by_first_token(out.cliques[-1], block.structure.offsets, proba[block.tokens])
 
     def zeros(self, block: Block, pairs: np.ndarray) -> Potentials:
         """Room for marginals of a block; those of pairs are added to `pairs`."""
-        n, L, K = self.of_starts[block.tokens].shape
-        lengths = [np.zeros((1, K))] * (L - 1)
+        n, L, K = self.scores[block.tokens].shape
         whole = np.zeros((len(block.structure.families[-1].nodes), K))
-        return Potentials(np.zeros((n, K)), (pairs, *lengths, whole))
-
-    def put_back(self, whole: np.ndarray, block: Block, out: np.ndarray) -> None:
-        """Write what the segments of a block have to those of its tokens in `out` (n, L, K)."""
-        by_first_token(whole, block.structure.offsets, out[block.tokens])
-
-    def tables(self, n: int) -> np.ndarray:
-        """Zeros for n tables of pairs, if there is memory for them."""
-        width = n_columns(self.n_labels, 2)
-        reserve(8 * int(n) * width, "a table for each pair of neighbouring tokens")
-        return np.zeros((int(n), width))
+        return _with_tables(np.zeros((n, K)), pairs, whole, L)
 
     def is_dead(self) -> np.ndarray:
         """See `GivenBlocks`."""
@@ -128,6 +105,14 @@ class GivenSegments(GivenBlocks):
     def no_labelling(self, i: int) -> str:
         """See `GivenBlocks`."""
         return f"sequence {i}: scores of -inf allow no division into segments"
+
+
+def _with_tables(
+    node: np.ndarray, pairs: np.ndarray, whole: np.ndarray, n_lengths: int
+) -> Potentials:
+    """Potentials of tokens, pairs and whole segments; of lengths there are none."""
+    none = np.zeros((1, whole.shape[1]))
+    return Potentials(node, (pairs, *[none] * (n_lengths - 1), whole))
 
 
 def read_segments(

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.containers.typing import Seed
-from sklearn_struct.encoding.parameter_checks import check_count, generator
-from sklearn_struct.potentials.decoding import NO_LABEL
 from sklearn_struct.potentials.forms import Ragged, Scores
+from sklearn_struct.potentials.given_decoding import NO_LABEL, best, drawn, n_best
 from sklearn_struct.potentials.given_segments import GivenSegments, read_segments
 
 __all__ = ["segment_nbest", "segment_sample", "segment_viterbi"]
@@ -82,15 +80,7 @@ def segment_viterbi(
     array([2.])
     """
     given = read_segments(segments, pairwise, lengths, n_jobs)
-    codes = np.empty(len(given.of_starts), np.int32)
-    score = np.empty(given.structure.n_examples)
-
-    def work(potentials: Potentials, block: Block) -> None:
-        of_block = score[block.examples]
-        given.inference.argmax(potentials, block.structure, codes[block.tokens], of_block)
-
-    given.each_block(work, n_jobs)
-    given.check_allowed(score)
+    codes, score = best(given, n_jobs)
     return (*_parted(codes, given), score)
 
 
@@ -151,22 +141,7 @@ def segment_nbest(
     array([[1.5, 0. ]])
     """
     given = read_segments(segments, pairwise, lengths, n_jobs)
-    n_tokens = len(given.of_starts)
-    # of each segmentation a score and two ways back, twice, for each label of each token
-    check_count(n, "n", 32 * given.n_labels * n_tokens)
-    codes = np.empty((n_tokens, n), np.int32)
-    score = np.empty((given.structure.n_examples, n))
-
-    def work(potentials: Potentials, block: Block) -> None:
-        of_block = np.empty((n, len(potentials.node)), np.int32)
-        ranked = np.empty((n, block.structure.n_examples))
-        given.inference.nbest(potentials, block.structure, of_block, ranked)
-        is_there = np.repeat(ranked > -np.inf, np.diff(block.structure.offsets), axis=1)
-        codes[block.tokens] = np.where(is_there, of_block, NO_LABEL).T
-        score[block.examples] = ranked.T
-
-    given.each_block(work, n_jobs)
-    given.check_allowed(score[:, 0])
+    codes, score = n_best(given, n, n_jobs)
     return (*_parted(codes, given), score)
 
 
@@ -233,22 +208,8 @@ def segment_sample(
     0.33
     """
     given = read_segments(segments, pairwise, lengths, n_jobs)
-    n_tokens = len(given.of_starts)
-    # a random number of eight bytes and a code of four for each token
-    check_count(n_samples, "n_samples", 12 * n_tokens)
-    # all at once, so that what is drawn depends neither on blocks nor on threads
-    uniform = generator(random_state).random_sample((n_samples, n_tokens))
-    codes = np.empty(uniform.shape, np.int32)
-    score = np.empty((n_samples, given.structure.n_examples))
-
-    def work(potentials: Potentials, block: Block) -> None:
-        for r in range(n_samples):
-            draw = uniform[r, block.tokens], codes[r, block.tokens], score[r, block.examples]
-            given.inference.sample(potentials, block.structure, *draw)
-
-    given.each_block(work, n_jobs)
-    given.check_allowed(score[0])
-    return (*_parted(codes.T, given), score.T)
+    codes, score = drawn(given, n_samples, random_state, n_jobs)
+    return (*_parted(codes, given), score)
 
 
 def _parted(codes: np.ndarray, given: GivenSegments) -> tuple[Ragged, Ragged]:

@@ -7,11 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.encoding.parameter_checks import check_flag
 from sklearn_struct.potentials.forms import Ragged, Scores
-from sklearn_struct.potentials.given_segments import GivenSegments, read_segments
-from sklearn_struct.potentials.sums import as_tables, read_weight
+from sklearn_struct.potentials.given_segments import read_segments
+from sklearn_struct.potentials.given_sums import log_sums, probabilities, slopes
 
 __all__ = ["SegmentGradient", "segment_log_partition", "segment_marginals"]
 
@@ -108,21 +107,7 @@ def segment_marginals(
     """
     check_flag(return_pairs, "return_pairs")
     given = read_segments(segments, pairwise, lengths, n_jobs)
-    proba = np.empty(given.of_starts.shape)
-    of_steps = given.tables(given.form.steps[-1] if return_pairs else 0)
-    log_Z = np.empty(given.structure.n_examples)
-
-    def work(potentials: Potentials, block: Block) -> None:
-        pairs = of_steps[block.cliques[0]] if return_pairs else given.tables(1)
-        ones = np.ones(block.structure.n_examples)
-        _add(given, potentials, block, ones, pairs, proba, log_Z)
-
-    given.each_block(work, n_jobs)
-    given.check_allowed(log_Z)
-    of_segments = given.form.of_tokens(proba)
-    if not return_pairs:
-        return of_segments
-    return of_segments, given.form.of_steps(as_tables(of_steps, given.n_labels))
+    return probabilities(given, return_pairs, n_jobs)
 
 
 def segment_log_partition(
@@ -178,58 +163,7 @@ def segment_log_partition(
     """
     check_flag(return_gradient, "return_gradient")
     given = read_segments(segments, pairwise, lengths, n_jobs)
-    log_Z = np.empty(given.structure.n_examples)
-    if return_gradient:
-        return log_Z, _gradient(given, read_weight(sample_weight, len(log_Z)), log_Z, n_jobs)
-    if sample_weight is not None:
-        raise ValueError("sample_weight has an effect on the gradient: use return_gradient=True")
-
-    def work(potentials: Potentials, block: Block) -> None:
-        log_Z[block.examples] = given.inference.log_partition(potentials, block.structure)
-
-    given.each_block(work, n_jobs)
-    given.check_finite(log_Z)
-    return log_Z
-
-
-def _gradient(
-    given: GivenSegments, weight: np.ndarray, log_Z: np.ndarray, n_jobs: int | None
-) -> SegmentGradient:
-    """The derivatives of the weighted sum of log Z, which is written, too."""
-    proba = np.empty(given.of_starts.shape)
-    of_steps = given.tables(0 if given.is_shared else given.form.steps[-1])
-
-    def work(potentials: Potentials, block: Block) -> np.ndarray:
-        pairs = given.tables(1) if given.is_shared else of_steps[block.cliques[0]]
-        w = weight[block.examples]
-        _add(given, potentials, block, w, pairs, proba, log_Z)
-        if not np.all(w):  # inference skips these sequences
-            log_Z[block.examples] = given.inference.log_partition(potentials, block.structure)
-        return pairs
-
-    tables = given.each_block(work, n_jobs)
-    given.check_finite(log_Z)
-    K = given.n_labels
-    total: Ragged
-    if given.is_shared:
-        # in the order of the blocks, whichever thread has done which
-        total = as_tables(sum(tables, start=given.tables(1)), K)[0]
-    else:
-        total = given.form.of_steps(as_tables(of_steps, K))
-    return SegmentGradient(given.form.of_tokens(proba), total)
-
-
-def _add(
-    given: GivenSegments,
-    potentials: Potentials,
-    block: Block,
-    weight: np.ndarray,
-    pairs: np.ndarray,
-    proba: np.ndarray,
-    log_Z: np.ndarray,
-) -> None:
-    """Write weighted marginals of a block to `proba`, add those of pairs, write log Z."""
-    out = given.zeros(block, pairs)
-    of_block = log_Z[block.examples]
-    given.inference.marginals(potentials, block.structure, weight, out, of_block)
-    given.put_back(out.cliques[-1], block, proba)
+    if not return_gradient:
+        return log_sums(given, sample_weight, n_jobs)
+    log_Z, proba, of_pairs = slopes(given, sample_weight, n_jobs)
+    return log_Z, SegmentGradient(given.form.of_tokens(proba), of_pairs)

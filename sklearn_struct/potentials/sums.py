@@ -7,14 +7,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_struct.containers.memory_checks import reserve
-from sklearn_struct.containers.structures import Block, Potentials, ends
+from sklearn_struct.containers.structures import ends
 from sklearn_struct.encoding.parameter_checks import check_flag
-from sklearn_struct.exceptions import LengthMismatchError, NonFiniteError
-from sklearn_struct.potentials.forms import Ragged, Scores, as_numbers
-from sklearn_struct.potentials.given_scores import CHAIN, Given, read
+from sklearn_struct.potentials.forms import Ragged, Scores
+from sklearn_struct.potentials.given_scores import read
+from sklearn_struct.potentials.given_sums import log_sums, probabilities, slopes
 
-__all__ = ["Gradient", "as_tables", "log_partition", "marginals", "read_weight"]
+__all__ = ["Gradient", "log_partition", "marginals"]
 
 
 class Gradient(NamedTuple):
@@ -118,22 +117,7 @@ def marginals(
     """
     check_flag(return_pairs, "return_pairs")
     given = read(unary, pairwise, lengths, start, stop, n_jobs)
-    of_tokens = np.zeros(given.unary.shape)
-    of_steps = _tables(given, given.form.steps[-1] if return_pairs else 0)
-    log_Z = np.empty(given.structure.n_examples)
-
-    def work(potentials: Potentials, block: Block) -> None:
-        pairs = of_steps[block.cliques[0]] if return_pairs else _tables(given, 1)
-        out = Potentials(of_tokens[block.tokens], (pairs,))
-        ones = np.ones(block.structure.n_examples)
-        CHAIN.marginals(potentials, block.structure, ones, out, log_Z[block.examples])
-
-    given.each_block(work, n_jobs)
-    given.check_allowed(log_Z)
-    proba = given.form.of_tokens(of_tokens)
-    return (
-        (proba, given.form.of_steps(as_tables(of_steps, given.n_labels))) if return_pairs else proba
-    )
+    return probabilities(given, return_pairs, n_jobs)
 
 
 def log_partition(
@@ -200,75 +184,13 @@ def log_partition(
     """
     check_flag(return_gradient, "return_gradient")
     given = read(unary, pairwise, lengths, start, stop, n_jobs)
-    log_Z = np.empty(given.structure.n_examples)
-    if return_gradient:
-        weight = read_weight(sample_weight, len(log_Z))
-        return log_Z, _gradient(given, weight, log_Z, n_jobs)
-    if sample_weight is not None:
-        raise ValueError("sample_weight has an effect on the gradient: use return_gradient=True")
-
-    def work(potentials: Potentials, block: Block) -> None:
-        log_Z[block.examples] = CHAIN.log_partition(potentials, block.structure)
-
-    given.each_block(work, n_jobs)
-    given.check_finite(log_Z)
-    return log_Z
-
-
-def _gradient(given: Given, weight: np.ndarray, log_Z: np.ndarray, n_jobs: int | None) -> Gradient:
-    """The derivatives of the weighted sum of log Z, which is written, too."""
-    of_tokens = np.zeros(given.unary.shape)
-    of_steps = _tables(given, 0 if given.is_shared else given.form.steps[-1])
-
-    def work(potentials: Potentials, block: Block) -> np.ndarray:
-        pairs = _tables(given, 1) if given.is_shared else of_steps[block.cliques[0]]
-        out = Potentials(of_tokens[block.tokens], (pairs,))
-        w = weight[block.examples]
-        CHAIN.marginals(potentials, block.structure, w, out, log_Z[block.examples])
-        if not np.all(w):  # inference skips these sequences
-            log_Z[block.examples] = CHAIN.log_partition(potentials, block.structure)
-        return pairs
-
-    tables = given.each_block(work, n_jobs)
-    given.check_finite(log_Z)
+    if not return_gradient:
+        return log_sums(given, sample_weight, n_jobs)
+    log_Z, proba, of_pairs = slopes(given, sample_weight, n_jobs)
     first, last = ends(given.structure)
-    form = given.form
-    if given.is_shared:
-        # in the order of the blocks, whichever thread has done which
-        sums = sum(tables, start=_tables(given, 1))
-        total: Ragged = as_tables(sums, given.n_labels)[0]
-    else:
-        total = form.of_steps(as_tables(of_steps, given.n_labels))
-    return Gradient(
-        form.of_tokens(of_tokens),
-        total,
-        None if given.start is None else of_tokens[first].sum(axis=0),
-        None if given.stop is None else of_tokens[last].sum(axis=0),
+    return log_Z, Gradient(
+        given.form.of_tokens(proba),
+        of_pairs,
+        None if given.start is None else proba[first].sum(axis=0),
+        None if given.stop is None else proba[last].sum(axis=0),
     )
-
-
-def read_weight(sample_weight: ArrayLike | None, n: int) -> np.ndarray:
-    if sample_weight is None:
-        return np.ones(n)
-    weight = as_numbers(sample_weight, "sample_weight").astype(np.float64)
-    if weight.shape != (n,):
-        raise LengthMismatchError(
-            f"sample_weight must have a number for each of the {n} sequences; its shape is "
-            f"{weight.shape}"
-        )
-    if not np.all(np.isfinite(weight)):
-        i = int(np.argmin(np.isfinite(weight)))
-        raise NonFiniteError(f"sample_weight[{i}] is not finite ({weight[i]})")
-    return weight
-
-
-def _tables(given: Given, n: int) -> np.ndarray:
-    """Zeros for n tables of pairs, if there is memory for them."""
-    width = given.pairwise.shape[1]
-    reserve(8 * int(n) * width, "a table for each pair of neighbouring tokens")
-    return np.zeros((int(n), width))
-
-
-def as_tables(tables: np.ndarray, K: int) -> np.ndarray:
-    """Tables with a dimension for each label of a pair."""
-    return tables.reshape(-1, K, K)

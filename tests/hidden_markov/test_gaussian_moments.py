@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from sklearn_struct.hidden_markov.gaussian_moments import (
+    above,
     fit_gaussians,
     least_variances,
     raised,
@@ -115,6 +116,21 @@ def test_only_covariances_below_the_floor_change():
     np.testing.assert_array_equal(changed[0], matrices[0])
     np.testing.assert_allclose(np.linalg.eigvalsh(changed[1]), [0.5, 3.9])
     assert raised(matrices, np.zeros(2)) is matrices
+
+
+@EVERY_KIND
+def test_nothing_is_below_a_floor(kind):
+    low = {
+        "diag": np.full((3, 2), 0.1),
+        "full": np.tile(0.1 * np.eye(2), (3, 1, 1)),
+        "tied": 0.1 * np.eye(2),
+        "spherical": np.full(3, 0.1),
+    }
+    floor = np.array([0.5, 2.0])
+    bounded = above(Gaussians(np.zeros((3, 2)), low[kind], kind), floor)
+    expected = np.full(2, 2.0) if kind == "spherical" else floor
+    np.testing.assert_allclose(bounded.matrices, np.tile(np.diag(expected), (3, 1, 1)))
+    np.testing.assert_array_equal(bounded.mean, np.zeros((3, 2)))
 
 
 # ---------------------------------------------------------------- missing numbers

@@ -65,6 +65,21 @@ def test_places_are_those_of_the_whole_data():
             LengthMismatchError,
             "but segments has room for 5 tokens",
         ),
+        (
+            ([np.zeros((5, 3, 2))], TABLE, [5]),
+            ValueError,
+            "lengths must be None where segments is a list of sequences",
+        ),
+        (
+            ([np.zeros((5, 3, 2))], [np.zeros((4, 2, 2)), np.zeros((1, 2, 2))]),
+            LengthMismatchError,
+            "pairwise has 2 items, but segments has 1 sequences",
+        ),
+        (
+            (np.zeros((2, 5, 3, 2)), np.zeros((2, 5, 2, 2))),
+            LengthMismatchError,
+            "as segments is padded, have the shape",
+        ),
         ((np.zeros((5, 3, 0)), np.zeros((0, 0))), ValueError, "segments has no scores"),
         ((np.zeros((5, 0, 2)), TABLE), ValueError, "segments has no scores"),
         (([["a"]], TABLE), InputTypeError, "segments"),

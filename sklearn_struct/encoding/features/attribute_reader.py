@@ -25,6 +25,7 @@ from sklearn_struct.encoding.features.embeddings import (
     gathered,
     is_embedding,
     read_vector,
+    refuse_whole_numbers,
 )
 from sklearn_struct.encoding.features.string_numbers import as_words, join_pairs
 from sklearn_struct.encoding.sequences import has_items, refuse_frame
@@ -352,6 +353,7 @@ def _flatten(
         elif is_embedding(value):
             yield name, read_vector(value, here, dtype)
         elif isinstance(value, list | tuple | set | frozenset):
+            refuse_whole_numbers(value, here)
             for text in _texts(value, here):
                 yield name + separator + text, 1.0
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "is_embedding",
     "numbered",
     "read_vector",
+    "refuse_whole_numbers",
     "with_numbers",
 ]
 
@@ -38,11 +39,25 @@ class Embedding(NamedTuple):
 def is_embedding(value: object) -> bool:
     """Whether a value is meant as a vector: an array, or a list of numbers one of which is a float.
 
-    Lists of strings are names, and lists of integers alone are an error.
+    Lists of strings are names. Lists of whole numbers alone could be either, so they are an error:
+    see `refuse_whole_numbers`.
     """
     if isinstance(value, list | tuple):
         return any(isinstance(number, _FLOATS) for number in value)
     return hasattr(value, "__array__") and not isinstance(value, Real | np.generic)
+
+
+def refuse_whole_numbers(value: object, place: str) -> None:
+    """Raise InputTypeError for a list of whole numbers alone, such as [3, 17]: these may be the
+    numbers of a vector, or names of what a token has.
+    """
+    if not isinstance(value, list | tuple) or not value:
+        return
+    if all(isinstance(number, Integral | np.bool_) for number in value):
+        raise InputTypeError(
+            f"{place}: a list of whole numbers may mean an embedding or names: write "
+            "[float(i) for i in numbers] for an embedding, [str(i) for i in numbers] for names"
+        )
 
 
 def read_vector(value: Any, place: str, dtype: DTypeLike) -> np.ndarray:

@@ -69,7 +69,8 @@ class SequenceVectorizer(
     The last two rows are embeddings: one-dimensional arrays of floats, or lists of numbers of which
     at least one is a float. Their columns come after all others, and are stored as a dense array,
     which a model multiplies as one. All embeddings of a key have the same length. A token without
-    the key has zeros.
+    the key has zeros. A list of whole numbers alone is an error, since it may also mean names:
+    write it with floats or with strings.
 
     Read more in :doc:`/user_guide/sequences`.
 

@@ -67,7 +67,8 @@ class ChainParameters(PenaltyParameters, IterationParameters, RandomParameters, 
     classes_ : ndarray of shape (n_labels,)
         Labels, sorted.
     coef_ : ndarray or csr_array of shape (n_labels, n_features)
-        Feature weights; sparse if X is.
+        Feature weights; sparse if X is. All tables of weights are made when you ask for them, and
+        are read-only: to start a fit from other weights, give it a fitted model as `init`.
     transition_ : ndarray of shape (n_labels, n_labels)
         Transition weights, from row label to column label.
     transition2_ : ndarray of shape (n_labels, n_labels, n_labels)

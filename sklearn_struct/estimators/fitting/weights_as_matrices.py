@@ -16,7 +16,10 @@ __all__ = ["BaseLearned"]
 
 
 class BaseLearned(Published):
-    """Properties that read ``_pattern`` (which weights exist) and ``_w`` (their values)."""
+    """Properties that read ``_pattern`` (which weights exist) and ``_w`` (their values).
+
+    They make arrays, which `Published` lets be read-only.
+    """
 
     _pattern: Pattern
 

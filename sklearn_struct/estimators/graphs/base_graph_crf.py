@@ -90,7 +90,8 @@ class BaseGraphCRF(
     classes_ : ndarray of shape (n_labels,)
         Labels, sorted.
     coef_ : ndarray or csr_array of shape (n_labels, n_features)
-        Feature weights; sparse if X is.
+        Feature weights; sparse if X is. All tables of weights are made when you ask for them, and
+        are read-only: to start a fit from other weights, give it a fitted model as `init`.
     clique_transition_ : dict of str to ndarray
         Of each kind of `Cliques` the weights (n_labels, ..., n_labels) of their labellings, with a
         dimension for each node; of edges under the name "edges", unless they have another one.

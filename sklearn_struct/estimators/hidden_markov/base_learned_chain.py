@@ -32,11 +32,12 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
     mean_trials,
     refuse_gaps,
 )
+from sklearn_struct.estimators.hidden_markov.stream_parameters import StreamParameters
 from sklearn_struct.estimators.hidden_states.restarts import seeds
 from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
+from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
-from sklearn_struct.hidden_markov.number_steps import NumberSteps
 from sklearn_struct.hidden_markov.poisson import least_rates
 
 __all__ = ["BaseLearnedChain", "Data"]
@@ -45,24 +46,12 @@ __all__ = ["BaseLearnedChain", "Data"]
 Data: TypeAlias = tuple[Observed, np.ndarray, np.ndarray, int, Options, Pool]
 
 
-class BaseLearnedChain(BaseHiddenChain):
+class BaseLearnedChain(StreamParameters, BaseHiddenChain):
     """A hidden Markov model that counts, or maximises the likelihood by EM."""
 
     order: int
     stop: bool
-    emissions: Any
-    smoothing: float
     transition_smoothing: Any
-    covariance_type: str
-    oov: str | None
-    n_mixtures: int
-    autoregression: int
-    min_variance: float
-    n_states: Any
-    init: str
-    n_init: int
-    max_iter: int
-    tol: float
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> Any:
         """What `fit` does; return the steps of EM that it took."""

@@ -67,6 +67,13 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
             f"{name}_logprob_": table for name, table in named(model.markov).items()
         }
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.dict = False
+        tags.input_tags.allow_nan = True
+        return tags
+
     def _read_columns(self, X: Any, reset: bool) -> tuple[streams.Columns, bool]:
         """The columns of X, checked against those of `fit`, and whether X is a batch of sequences
         of length 1.

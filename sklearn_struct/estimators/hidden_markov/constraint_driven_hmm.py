@@ -339,10 +339,3 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
 
     def _proba_of_states(self, proba: np.ndarray) -> np.ndarray:
         return self._constraints().proba(proba) if self.constrained else proba
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.dict = False
-        tags.input_tags.allow_nan = True
-        return tags

@@ -15,7 +15,7 @@ from sklearn_struct.estimators.hidden_markov.learned_covariances import (
     check_coefficients,
     check_covariances,
 )
-from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
+from sklearn_struct.estimators.hidden_markov.stream_learning import listed_kinds
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.hidden_markov.gaussians import KINDS, covariance_shape, no_lags
 
@@ -94,12 +94,9 @@ def given_emissions(given: dict[str, Any], K: int) -> Emissions:
 
 def _kinds(emissions: Any, is_coded: list[bool], columns: dict[str, int]) -> list[str]:
     """How each stream is distributed, by what is said of it and by the tables that there are."""
-    n = len(is_coded)
     if not isinstance(emissions, str) and not is_list(emissions):
         raise InputTypeError(f"emissions must be a list of kinds or a text, got {emissions!r}")
-    listed = [emissions] * n if isinstance(emissions, str) else list(emissions)
-    if len(listed) != n or not set(listed) <= {"auto", *EMISSIONS}:
-        raise ValueError(f"emissions={emissions!r} does not say how each of {n} streams is emitted")
+    listed = listed_kinds(emissions, len(is_coded))
     there = [kind for kind, count in columns.items() if count] or ["gaussian"]
     if len(there) > 1 and "auto" in [
         kind for kind, coded in zip(listed, is_coded, strict=True) if not coded

@@ -11,31 +11,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.shared_parameters import (
-    IterationParameters,
-    RandomParameters,
-    ThreadParameters,
-)
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import Data
 from sklearn_struct.estimators.hidden_markov.duration_predictions import BaseDurationPredictions
 from sklearn_struct.estimators.hidden_markov.em_fit import start
 from sklearn_struct.estimators.hidden_markov.information_criteria import BaseInformationCriteria
-from sklearn_struct.estimators.hidden_markov.stream_learning import EMISSIONS
 from sklearn_struct.hidden_markov import semi_markov
 from sklearn_struct.hidden_markov.duration_steps import DurationOptions, DurationTraining
 from sklearn_struct.hidden_markov.durations import KINDS as DURATIONS
 from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.free_parameters import with_durations
-from sklearn_struct.hidden_markov.gaussians import KINDS
 
 __all__ = ["HSMM"]
 
 
 @with_parameters
 class HSMM(
-    IterationParameters,
-    RandomParameters,
-    ThreadParameters,
     BaseInformationCriteria,
     BaseDurationPredictions,
 ):
@@ -76,45 +66,15 @@ class HSMM(
     duration_smoothing : float, default=0.1
         Added to the count of each duration with each label, if `durations` is "categorical". 0 is
         maximum likelihood.
-    emissions : {"auto", "categorical", "gaussian", "poisson", "multinomial"} or list of these, \
-default="auto"
-        How each stream is distributed, as in `HMM`.
-    smoothing : float, default=1.0
-        Added to the count of each value with each label. 0 is maximum likelihood.
     transition_smoothing : float, default=0.0
         Added to the counts of starts, and of transitions to other labels.
-    oov : {"first", "smoothing"} or None, default="first"
-        How values are treated that `fit` has not seen (out of vocabulary), as in `HMM`.
-    covariance_type : {"diag", "full", "tied", "spherical"}, default="diag"
-        Covariances of the streams of numbers, as in `HMM`.
-    n_mixtures : int, default=1
-        Number of normal distributions of each label, as in `HMM`.
-    autoregression : int, default=0
-        Number of tokens before that the means of numbers depend on, as in `HMM`.
-    min_variance : float, default=1e-4
-        Smallest variance of a number with one label, as a share of its variance in all of X, as in
-        `HMM`.
-    n_states : int, list of labels or None, default=None
-        The labels, where y does not show all of them: a list of labels, or a number n for the
-        labels 0, 1, ..., n - 1.
     init : {"auto", "kmeans", "random"}, default="auto"
         Where EM starts if no label is known and `fit` gets no `init`, as in `HMM`. At most 20
         iterations of the EM of an `HMM` come first. Its most probable labels say where durations
         start.
-    n_init : int, default=1
-        How many times EM starts, if no label is known and `fit` gets no `init`. The best run
-        counts. With ``init="auto"`` all starts after the first are random.
-    max_iter : int, default=200
-        Largest number of iterations of EM.
-    tol : float, default=1e-6
-        EM stops when an iteration raises the log-likelihood by no more than this for each token.
-    random_state : int, RandomState or None, default=None
-        For `init`.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_labels,)
-        Labels, sorted.
     duration_logprob_ : ndarray of shape (n_labels, max_length)
         ``[k, d - 1]`` is the log-probability that label k lasts d tokens.
     duration_params_ : ndarray of shape (n_labels, n_params)
@@ -123,39 +83,11 @@ default="auto"
         variance is ``mean + mean**2 / r``. "categorical": none. They are not used in predictions.
     duration_means_ : ndarray of shape (n_labels,)
         Mean number of tokens that each label lasts, computed from `duration_logprob_`.
-    start_logprob_ : ndarray of shape (n_labels,)
-        log p(y_1).
     transition_logprob_ : ndarray of shape (n_labels, n_labels)
         ``[j, k]`` is the log-probability that a segment with label j is followed by one with label
         k; -inf for j = k.
     stop_logprob_ : ndarray of shape (n_labels,)
         Zeros: the end of a sequence has no probability, as in ``HMM(stop=False)``.
-    vocabulary_ : list
-        For each stream a dict {value: column}, or None for one of numbers.
-    emission_logprob_ : list
-        For each stream a table (n_labels, n_values), or None for one of numbers, as in `HMM`.
-    means_ : ndarray of shape (n_labels, n_numeric_streams)
-        Means of the streams of numbers.
-    covariances_ : ndarray
-        Variances or covariance matrices of the streams of numbers, as in `HMM`.
-    variances_ : ndarray of shape (n_labels, n_numeric_streams)
-        Variance of each stream of numbers.
-    mixture_logprob_, autoregression_, rates_, count_logprob_ : ndarray
-        Of mixtures, autoregressions and counts, as in `HMM`.
-    n_trials_ : int
-        Mean number of trials of a token with multinomial streams, as in `HMM`.
-    n_parameters_ : int
-        Number of free parameters, as `aic` and `bic` count them.
-    n_iter_ : int
-        Iterations of EM; 1 where all labels are known.
-    loss_curve_ : list of float
-        After each iteration minus the log-likelihood of X and of the labels that are known, minus
-        the log-density of the Dirichlet priors that smoothing stands for (up to a constant). It
-        never rises.
-    n_features_in_ : int
-        Number of streams.
-    feature_names_in_ : ndarray of str
-        Where X has names.
 
     See Also
     --------
@@ -194,19 +126,7 @@ default="auto"
     max_length: int = 100
     right_censored: bool = True
     duration_smoothing: float = 0.1
-    emissions: Any = "auto"
-    smoothing: float = 1.0
     transition_smoothing: float = 0.0
-    oov: str | None = "first"
-    covariance_type: str = "diag"
-    n_mixtures: int = 1
-    autoregression: int = 0
-    min_variance: float = 1e-4
-    n_states: Any = None
-    init: str = "auto"
-    n_init: int = 1
-    max_iter: int = 200
-    tol: float = 1e-6
     # what a chain needs to know beside
     order: ClassVar[int] = 1  # type: ignore[misc]
     stop: ClassVar[bool] = False  # type: ignore[misc]
@@ -215,17 +135,7 @@ default="auto"
         "max_length": [Interval(Integral, 1, None, closed="left")],
         "right_censored": ["boolean"],
         "duration_smoothing": [Interval(Real, 0, None, closed="left")],
-        "emissions": [StrOptions({"auto", *EMISSIONS}), list, tuple],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
         "transition_smoothing": [Interval(Real, 0, None, closed="left")],
-        "oov": [StrOptions({"first", "smoothing"}), None],
-        "covariance_type": [StrOptions(set(KINDS))],
-        "n_mixtures": [Interval(Integral, 1, None, closed="left")],
-        "autoregression": [Interval(Integral, 0, None, closed="left")],
-        "min_variance": [Interval(Real, 0, None, closed="neither")],
-        "n_states": [Interval(Integral, 1, None, closed="left"), "array-like", None],
-        "init": [StrOptions({"auto", "kmeans", "random"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
     }
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, init: Any = None) -> Self:
@@ -312,10 +222,3 @@ default="auto"
                 f"label {label!r} begins here, but max_length={self.max_length}; the longest run "
                 f"has {runs.max()} tokens, so write max_length={runs.max()} or more"
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        tags.input_tags.dict = False
-        tags.input_tags.allow_nan = True
-        return tags

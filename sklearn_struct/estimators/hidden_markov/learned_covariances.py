@@ -64,9 +64,7 @@ class BaseCovariances(Published):
         check_is_fitted(self, "covariances_")
         if self._covariance_type == "diag":
             return self.covariances_
-        variances = self._gaussians().variance
-        variances.flags.writeable = False
-        return variances
+        return self._gaussians().variance
 
     @variances_.setter
     def variances_(self, variances: np.ndarray) -> None:

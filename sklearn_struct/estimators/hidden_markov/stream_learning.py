@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from sklearn_struct.encoding.features import observation_streams as streams
-from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
+from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError, NonFiniteError
 from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.em_steps import Observed
 
@@ -19,6 +19,7 @@ __all__ = [
     "check_numbers_are_there",
     "kinds_of",
     "learn_streams",
+    "listed_kinds",
     "mean_trials",
     "read_streams",
     "refuse_gaps",
@@ -111,12 +112,33 @@ def mean_trials(observed: Observed, used: np.ndarray) -> int:
     return round(float(trials[used].sum(axis=1).mean())) if trials.shape[1] else 0
 
 
+def listed_kinds(emissions: str | Iterable[Any], n: int) -> list[str]:
+    """What `emissions` says of each of n streams: "auto", or a kind.
+
+    Raises
+    ------
+    ValueError
+        If an entry is no kind.
+    LengthMismatchError
+        If there is not one entry for each stream.
+    """
+    listed = [emissions] * n if isinstance(emissions, str) else list(emissions)
+    for s, kind in enumerate(listed):
+        if not isinstance(kind, str) or kind not in ("auto", *EMISSIONS):
+            names = ", ".join(map(repr, ("auto", *EMISSIONS)))
+            where = "emissions" if isinstance(emissions, str) else f"emissions[{s}]"
+            raise ValueError(f"{where}={kind!r} must be one of {names}")
+    if len(listed) != n:
+        raise LengthMismatchError(
+            f"emissions has {len(listed)} entries, but there are {n} streams: list one for each, "
+            "or write one name for all"
+        )
+    return listed
+
+
 def kinds_of(columns: streams.Columns, emissions: str | Sequence[str]) -> list[str]:
     """How each column is distributed."""
-    n = len(columns.columns)
-    given = [emissions] * n if isinstance(emissions, str) else list(emissions)
-    if len(given) != n or not set(given) <= {"auto", *EMISSIONS}:
-        raise ValueError(f"emissions={emissions!r} does not say how each of {n} streams is emitted")
+    given = listed_kinds(emissions, len(columns.columns))
     alone = columns.kind == "values"
     numeric = (
         "gaussian" if streams.is_numeric(column, alone) else "categorical"

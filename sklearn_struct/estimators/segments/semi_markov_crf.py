@@ -139,7 +139,9 @@ class SemiMarkovCRF(
     scheme_ : str
         The scheme of the tags that predictions have.
     coef_ : ndarray or csr_array of shape (n_labels, n_features)
-        Weights of the features of tokens; sparse if X is.
+        Weights of the features of tokens; sparse if X is. All tables of weights are made when you
+        ask for them, and are read-only: to start a fit from other weights, give it a fitted model
+        as `init`.
     length_coef_ : ndarray of shape (n_lengths, n_labels)
         Row m has the weights of segments of m + 1 tokens. The first row is 0.
     first_coef_ : ndarray or csr_array of shape (n_labels, n_end_features)

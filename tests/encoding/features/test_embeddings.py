@@ -123,10 +123,18 @@ def test_tokens_without_the_key_have_zeros():
 
 
 def test_lists_of_strings_are_names_still():
-    X = [[{"v": [0.5], "l": ["a", "b"], "s": {"c"}, "none": []}]]
+    X = [
+        [
+            {"v": [0.5, 1], "l": ["a", "b"], "s": {"c"}, "none": []},
+            {"l": ["3", "17"], "v": [2, 0.0]},
+        ]
+    ]
     vectorizer = SequenceVectorizer().fit(X)
-    assert vectorizer.get_feature_names_out().tolist() == ["l:a", "l:b", "s:c", "v:0"]
-    assert vectorizer.embedding_lengths_ == {"v": 1}
+    names = ["l:a", "l:b", "s:c", "l:3", "l:17", "v:0", "v:1"]
+    assert vectorizer.get_feature_names_out().tolist() == names
+    assert vectorizer.embedding_lengths_ == {"v": 2}
+    expected = [[1, 1, 1, 0, 0, 0.5, 1], [0, 0, 0, 1, 1, 2, 0]]
+    np.testing.assert_array_equal(vectorizer.transform(X).tokens.toarray(), expected)
 
 
 def test_values_of_one_token_and_name_add_up():
@@ -180,7 +188,10 @@ BAD = [
     ([0.5, "a"], InputTypeError, r"a list of numbers is an embedding, and has no 'a' \(str\)"),
     ([0.5, None], InputTypeError, r"a list of numbers is an embedding, and has no None"),
     ([0.5, [1.0]], InputTypeError, r"a list of numbers is an embedding, and has no \[1.0\]"),
-    ([1, 2], InputTypeError, r"names of features must be strings, got 1 \(int\)"),
+    ([1, 2], InputTypeError, r"write \[float\(i\) .* for an embedding, \[str\(i\) .* for names"),
+    ((0, 10**400), InputTypeError, "a list of whole numbers may mean an embedding or names"),
+    ([np.int64(3), True], InputTypeError, "a list of whole numbers may mean an embedding or names"),
+    (["a", 1], InputTypeError, r"names of features must be strings, got 1 \(int\)"),
 ]
 
 

@@ -10,8 +10,13 @@ import pytest
 from hmmlearn.hmm import MultinomialHMM, PoissonHMM
 from sklearn.base import clone
 
-from sklearn_struct import HMM, MEstimatedCRF, SequenceArray
-from sklearn_struct.exceptions import EmptyDataError, InputTypeError, NonFiniteError
+from sklearn_struct import HMM, HSMM, MEstimatedCRF, SequenceArray
+from sklearn_struct.exceptions import (
+    EmptyDataError,
+    InputTypeError,
+    LengthMismatchError,
+    NonFiniteError,
+)
 from sklearn_struct.persistence import load, save
 
 KINDS = ["poisson", "multinomial"]
@@ -309,8 +314,16 @@ def test_wrong_emissions():
     X, y = data()
     with pytest.raises(ValueError, match="needs two streams or more"):
         HMM(emissions=["multinomial", "poisson", "gaussian"]).fit(X, y)
-    with pytest.raises(ValueError, match="does not say how each of 3 streams"):
+    with pytest.raises(LengthMismatchError, match="1 entries, but there are 3 streams: list one"):
         HMM(emissions=["poisson"]).fit(X, y)
+    for wrong in ("x", 1, None, ["poisson"]):
+        said = f"emissions[1]={wrong!r} must be one of 'auto', 'categorical', 'gaussian', 'poisson'"
+        for model in (HMM(), HSMM()):
+            before = dict(vars(model))
+            model.set_params(emissions=["poisson", wrong, "auto"])
+            with pytest.raises(ValueError, match=re.escape(said)):
+                model.fit(X, y)
+            assert vars(model).keys() == before.keys()
     with pytest.raises(ValueError, match="'emissions' parameter"):
         HMM(emissions="counts").fit(X, y)
 

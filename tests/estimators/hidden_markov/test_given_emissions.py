@@ -266,7 +266,7 @@ NUMBERS = {"means": [[0.0], [1.0]], "covariances": [[1.0], [1.0]]}
         (
             {"rates": [[1.0], [2.0]], "emissions": ["gamma"]},
             ValueError,
-            "does not say how each of 1 streams is emitted",
+            r"emissions\[0\]='gamma' must be one of 'auto', 'categorical', 'gaussian', 'poisson', ",
         ),
         (
             {"rates": [[1.0], [2.0]], "emissions": 3},

@@ -20,6 +20,7 @@ from sklearn_struct.datasets import fetch_conll2000
 from sklearn_struct.exceptions import (
     ForbiddenLabelError,
     InputTypeError,
+    LengthMismatchError,
     NonFiniteError,
     UnknownLabelError,
     UnknownValueError,
@@ -264,7 +265,7 @@ def test_numbers_as_values():
         [[(1, 0.5), (2, 0.1)], [(1, 0.2)]], y
     )
     assert hmm.score_samples(X).tolist() == rows.score_samples(X).tolist()
-    with pytest.raises(ValueError, match="does not say how each of 2 streams"):
+    with pytest.raises(LengthMismatchError, match="emissions has 1 entries, but there are 2"):
         HMM(emissions=["gaussian"]).fit(X, y)
     with pytest.raises(InputTypeError, match="'u' is not a number"):
         HMM(emissions="gaussian").fit([["u"]], [["A"]])
