@@ -11,8 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.containers.ragged import cut
+from sklearn_struct.containers.ragged import cut, write_bounds
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
@@ -229,25 +228,10 @@ def _bounds(lengths: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         raise InputTypeError("lengths must be a list of whole numbers, one for each sequence")
     offsets = np.empty(len(sizes) + 1, np.int64)
     steps = np.empty(len(sizes) + 1, np.int64)
-    wrong = _write_bounds(np.array(sizes, np.int64), offsets, steps)
+    wrong = write_bounds(np.array(sizes, np.int64), MOST, offsets, steps)
     if wrong >= 0:
         raise ValueError(f"lengths[{wrong}] cannot be {sizes[wrong]}")
     return offsets, steps
-
-
-@kernel
-def _write_bounds(sizes: np.ndarray, offsets: np.ndarray, steps: np.ndarray) -> int:
-    """Write both; return the first length that is wrong, -1 if none is."""
-    offsets[0] = 0
-    steps[0] = 0
-    for i in range(len(sizes)):
-        # large ones, too, as sums of these might overflow
-        if sizes[i] < 0 or sizes[i] > MOST:
-            return i
-        offsets[i + 1] = offsets[i] + sizes[i]
-        # one step fewer than tokens, but for sequences without tokens
-        steps[i + 1] = steps[i] + max(sizes[i] - 1, 0)
-    return -1
 
 
 def _places(offsets: np.ndarray, longest: int) -> np.ndarray:

@@ -12,10 +12,10 @@ from sklearn_struct.losses.constrained import Constrained
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 
-__all__ = ["ConstrainedTraining"]
+__all__ = ["BaseConstrainedTraining"]
 
 
-class ConstrainedTraining(BaseTrained):
+class BaseConstrainedTraining(BaseTrained):
     """A model whose labels may be constrained in training, too, as `constrain_training` says."""
 
     constrain_training: bool

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.encoding.labels.allowed_transitions import SCHEMES, read_transitions
-from sklearn_struct.estimators.chains.constrained_training import ConstrainedTraining
+from sklearn_struct.estimators.chains.constrained_training import BaseConstrainedTraining
 from sklearn_struct.estimators.chains.forbidden_label_errors import check_paths
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import Restriction, Result, Work
@@ -16,11 +16,11 @@ from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.segments.segment_features import BaseSegmentFeatures
 from sklearn_struct.inference.chains.forbidden import Transitions, forbid
 
-__all__ = ["SegmentTransitions"]
+__all__ = ["BaseSegmentTransitions"]
 
 
 @with_parameters
-class SegmentTransitions(BaseSegmentFeatures, ConstrainedTraining):
+class BaseSegmentTransitions(BaseSegmentFeatures, BaseConstrainedTraining):
     """Forbidden transitions between segments.
 
     Parameters

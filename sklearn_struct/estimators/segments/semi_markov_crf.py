@@ -36,7 +36,7 @@ from sklearn_struct.estimators.segments.observed_segments import (
 from sklearn_struct.estimators.segments.segment_labels import Form, Segments
 from sklearn_struct.estimators.segments.segment_predictions import BaseSegmentPredictions
 from sklearn_struct.estimators.segments.segment_starts import of_segments
-from sklearn_struct.estimators.segments.segment_transitions import SegmentTransitions
+from sklearn_struct.estimators.segments.segment_transitions import BaseSegmentTransitions
 from sklearn_struct.inference.segments.segmentations import Segmentations
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
@@ -50,7 +50,7 @@ __all__ = ["SemiMarkovCRF"]
 @with_parameters
 class SemiMarkovCRF(
     BaseSegmentPredictions,
-    SegmentTransitions,
+    BaseSegmentTransitions,
     PenaltyParameters,
     IterationParameters,
     ThreadParameters,

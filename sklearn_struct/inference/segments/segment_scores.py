@@ -192,13 +192,14 @@ def _fma_square(array: np.ndarray, m: int, sums: Vector) -> Vector:
 def by_first_token(whole: np.ndarray, offsets: np.ndarray, of_starts: np.ndarray) -> None:
     """The way back: write what candidates have, and 0 for segments that are none."""
     L, K = of_starts.shape[1:]
+    ahead = L + 8
     first = 0
     o = 0
     for i in range(len(offsets) - 1):
         T = offsets[i + 1] - offsets[i]
         for t in range(T):
             # segments that end with other tokens are far apart: those of eight tokens further on
-            later = (first + (L + 8) * L) * K
+            later = (first + ahead * L) * K
             for m in range(later, min(later + L * K, whole.size), LANES):
                 prefetch(whole, m)
             c = first
