@@ -108,3 +108,34 @@ class Segmented:
             for f, row, column in self.places(segments):
                 tables[f][min(row, len(tables[f]) - 1), column] += weight
         return Potentials(tables[-1], tuple(tables[:-1]))
+
+
+def of_model(crf, X, edge_features=()):
+    """The enumeration of one sequence of numbers, from public attributes."""
+    K = len(crf.classes_)
+    node = X @ crf.coef_.T + crf.intercept_
+    moves = crf.transition_.ravel()[None]
+    if len(edge_features):
+        moves = moves + X[1:][:, edge_features] @ crf.edge_coef_.T
+    lengths = [row[None] for row in crf.length_coef_[1:]]
+    ends = []
+    if len(crf.end_features_):
+        ends = [X[:, crf.end_features_] @ coef.T for coef in (crf.first_coef_, crf.last_coef_)]
+    outside = crf.outside
+    longest = [1 if k == outside else crf.max_length_ for k in crf.classes_.tolist()]
+    assert node.shape == (len(X), K)
+    return Segmented(Potentials(node, (moves, *lengths, *ends)), longest, bool(ends))
+
+
+def rows_and_tags(rng, lengths=(5, 3, 1, 6)):
+    """Sequences of rows, and tags with letters."""
+    X = [rng.normal(size=(n, 2)) for n in lengths]
+    y = []
+    for n in lengths:
+        tags = []
+        while len(tags) < n:
+            label = rng.choice(["O", "A", "B"])
+            more = rng.integers(3) if label != "O" else 0
+            tags += ["O"] if label == "O" else [f"B-{label}"] + [f"I-{label}"] * int(more)
+        y.append(tags[:n])
+    return X, y

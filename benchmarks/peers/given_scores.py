@@ -26,6 +26,8 @@ from lib.side_by_side import Benchmark, Medians, Stopwatch
 
 SIZES = {"many": 2000, "long": 1}
 LABELS = (5, 22, 50)
+FEW = 2  # labels, beside the others for chains
+BY_STEP = "tables of steps"
 OURS = "ours, CPU s"
 LIBROSA = "librosa, CPU s"
 HMMLEARN = "hmmlearn, CPU s"
@@ -56,7 +58,9 @@ def lengths_of(n_sequences: int, quick: bool) -> Any:
     return np.random.RandomState(0).randint(1, 50, 50 if quick else n_sequences)
 
 
-def over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> dict[str, float]:
+def over_kernels(
+    n_sequences: int, n_labels: int, watch: Stopwatch, by_step: bool = False
+) -> dict[str, float]:
     """Each function's time over that of its kernels."""
     import numpy as np
 
@@ -67,10 +71,10 @@ def over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> dict[str,
     rng = np.random.RandomState(1)
     lengths = lengths_of(n_sequences, watch.quick)
     unary = rng.randn(int(lengths.sum()), n_labels)
-    table = rng.randn(n_labels, n_labels)
+    table = rng.randn(*([len(unary) - len(lengths)] if by_step else []), n_labels, n_labels)
     given = read(unary, table, lengths, None, None, None)
     blocks = given.blocks()
-    ready = [Potentials(unary[block.tokens], (given.pairwise,)) for block in blocks]
+    ready = [given.potentials(block) for block in blocks]
     n = len(lengths)
     score = np.empty(n)
 
@@ -92,10 +96,11 @@ def over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> dict[str,
             draw = uniform[tokens], labels[tokens], score[block.examples]
             CHAIN.sample(theta, block.structure, *draw)
 
-    def marginals() -> None:
+    def marginals(by_step: bool = False) -> None:
         node = np.zeros(unary.shape)
         for theta, block in zip(ready, blocks):
-            out = Potentials(node[block.tokens], (np.zeros_like(given.pairwise),))
+            pairs = np.zeros(theta.cliques[0].shape if by_step else (1, n_labels * n_labels))
+            out = Potentials(node[block.tokens], (pairs,))
             ones = np.ones(block.structure.n_examples)
             CHAIN.marginals(theta, block.structure, ones, out, score[block.examples])
 
@@ -110,7 +115,10 @@ def over_kernels(n_sequences: int, n_labels: int, watch: Stopwatch) -> dict[str,
         "sample": (sample, lambda: potentials.sample(*scores)),
         "marginals": (marginals, lambda: potentials.marginals(*scores)),
         "log_partition": (log_partition, lambda: potentials.log_partition(*scores)),
-        "gradient": (marginals, lambda: potentials.log_partition(*scores, return_gradient=True)),
+        "gradient": (
+            lambda: marginals(by_step),
+            lambda: potentials.log_partition(*scores, return_gradient=True),
+        ),
     }
     return ratios(pairs)
 
@@ -248,14 +256,13 @@ def goals(medians: Medians) -> list[Goal]:
     functions = ("viterbi", "nbest", "sample", "marginals", "log_partition", "gradient")
     return [
         Goal(
-            f"{name} over its kernels, {size}, {K} labels",
-            medians.figure(f"{size}, {K} labels", f"{name}, over the kernels"),
+            f"{name} over its kernels, {contestant}",
+            medians.figure(contestant, f"{name}, over the kernels"),
             1.2,
             1.2,
             at_most=True,
         )
-        for size in (*SIZES, *(f"segments, {size}" for size in SIZES))
-        for K in (LABELS if size in SIZES else LABELS[:2])
+        for contestant in KERNELS
         for name in functions
     ]
 
@@ -275,26 +282,26 @@ def race_goals(medians: Medians) -> list[Goal]:
     ]
 
 
-def contestants(function: Callable[..., dict[str, float]]) -> dict[str, Any]:
+def contestants(
+    function: Callable[..., dict[str, float]], labels: tuple[int, ...] = LABELS, before: str = ""
+) -> dict[str, Any]:
     """One for each size and number of labels."""
     return {
-        f"{size}, {K} labels": partial(function, n_sequences, K)
+        f"{before}{size}, {K} labels": partial(function, n_sequences, K)
         for size, n_sequences in SIZES.items()
-        for K in LABELS
+        for K in labels
     }
 
 
+KERNELS = {
+    **contestants(over_kernels, (FEW, *LABELS)),
+    **contestants(partial(over_kernels, by_step=True), LABELS[:1], f"{BY_STEP}, "),
+    **contestants(segments_over_kernels, LABELS[:2], "segments, "),
+}
 BENCHMARKS = {
     "given-scores": Benchmark(
         "Functions that take given scores, over the time of their kernels",
-        {
-            **contestants(over_kernels),
-            **{
-                f"segments, {size}, {K} labels": partial(segments_over_kernels, n_sequences, K)
-                for size, n_sequences in SIZES.items()
-                for K in LABELS[:2]
-            },
-        },
+        KERNELS,
         goals,
         beside="the kernels that they call",
     ),

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["cut", "object_array"]
+from sklearn_struct.compiled.kernel import kernel
+
+__all__ = ["cut", "object_array", "write_bounds"]
 
 
 def cut(items: Sequence[Any] | np.ndarray, offsets: np.ndarray) -> list[Any]:
@@ -20,3 +22,20 @@ def object_array(items: Sequence[Any]) -> np.ndarray:
     """One-dimensional object array of `items`; equal lengths never make it two-dimensional."""
     # np.array would make sequences of one length two-dimensional
     return np.fromiter(items, dtype=object, count=len(items))
+
+
+@kernel
+def write_bounds(sizes: np.ndarray, most: int, offsets: np.ndarray, steps: np.ndarray) -> int:
+    """Write the bounds of the tokens of each sequence, and of its steps; return the first length
+    that is not in 0 ... most, -1 if there is none.
+    """
+    offsets[0] = 0
+    steps[0] = 0
+    for i in range(len(sizes)):
+        # large ones, too, as sums of these might overflow
+        if sizes[i] < 0 or sizes[i] > most:
+            return i
+        offsets[i + 1] = offsets[i] + sizes[i]
+        # one step fewer than tokens, but for sequences without tokens
+        steps[i + 1] = steps[i] + max(sizes[i] - 1, 0)
+    return -1

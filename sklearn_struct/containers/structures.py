@@ -185,7 +185,7 @@ def blocks(structure: Structure, size: int) -> list[Block]:
     n = structure.n_examples
     while first < n:
         # by nodes, as examples are of very different length
-        last = int(np.searchsorted(offsets, offsets[first] + size, side="left"))
+        last = int(offsets.searchsorted(offsets[first] + size, side="left"))
         # at least one, however long it is
         last = min(max(last, first + 1), n)
         cuts.append(_block(structure, first, last))
@@ -195,23 +195,38 @@ def blocks(structure: Structure, size: int) -> list[Block]:
 
 def _block(structure: Structure, first: int, last: int) -> Block:
     """The examples from `first` to before `last`, counted from 0."""
-    tokens = _range(structure.offsets, first, last)
-    ranges = tuple(_range(family.offsets, first, last) for family in structure.families)
+    tokens, offsets = _range(structure.offsets, first, last)
+    if last - first == structure.n_examples:
+        # nothing is copied
+        whole = tuple(_range(family.offsets, first, last)[0] for family in structure.families)
+        return Block(slice(first, last), tokens, whole, structure)
+    parts: dict[int, tuple[slice, Family]] = {}
+    for family in structure.families:
+        # families without cliques are often one and the same
+        if id(family) not in parts:
+            parts[id(family)] = _part(family, first, last, tokens.start)
+    of_families = [parts[id(family)] for family in structure.families]
+    ranges = tuple(cliques for cliques, _ in of_families)
     if last - first == structure.n_examples:
         return Block(slice(first, last), tokens, ranges, structure)
-    families = tuple(
-        Family(
-            family.nodes[cliques] - tokens.start, family.offsets[first : last + 1] - cliques.start
-        )
-        for family, cliques in zip(structure.families, ranges, strict=True)
-    )
+    families = tuple(part for _, part in of_families)
     sizes = None if structure.sizes is None else structure.sizes[tokens]
-    part = Structure(structure.offsets[first : last + 1] - tokens.start, families, sizes)
-    return Block(slice(first, last), tokens, ranges, part)
+    return Block(slice(first, last), tokens, ranges, Structure(offsets, families, sizes))
 
 
-def _range(offsets: np.ndarray, first: int, last: int) -> slice:
-    return slice(int(offsets[first]), int(offsets[last]))
+def _part(family: Family, first: int, last: int, first_token: int) -> tuple[slice, Family]:
+    """The range of the cliques of some examples, and these with nodes counted from a token on."""
+    cliques, offsets = _range(family.offsets, first, last)
+    nodes = family.nodes[cliques]
+    # cliques of which only the number counts have no nodes
+    return cliques, Family(nodes - first_token if nodes.size else nodes, offsets)
+
+
+def _range(offsets: np.ndarray, first: int, last: int) -> tuple[slice, np.ndarray]:
+    """What stands in the range of some examples, and its bounds counted from there."""
+    bounds = offsets[first : last + 1]
+    start = int(bounds[0])
+    return slice(start, int(bounds[-1])), bounds - start
 
 
 class Copies(NamedTuple):

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklearn_struct.containers.ragged import cut
+from sklearn_struct.containers.ragged import cut, write_bounds
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
@@ -140,7 +140,8 @@ def read_form(
     """
     if isinstance(unary, SequenceArray):
         _refuse_lengths(lengths, f"{name} is a SequenceArray")
-        return as_numbers(unary.tokens, name), Packed(unary.offsets, _steps(unary.offsets), name)
+        _, steps = _bounds(np.diff(unary.offsets))
+        return as_numbers(unary.tokens, name), Packed(unary.offsets, steps, name)
     if _is_list(unary):
         _refuse_lengths(lengths, f"{name} is a list of sequences")
         return _read_list(unary, name)
@@ -149,12 +150,12 @@ def read_form(
         return _read_padded(scores, lengths, name)
     if scores.ndim != 2:
         raise InputTypeError(f"{WANTED}; got an array of {scores.ndim} dimensions")
-    offsets = _offsets([len(scores)] if lengths is None else lengths)
+    offsets, steps = _bounds([len(scores)] if lengths is None else lengths)
     if offsets[-1] != len(scores):
         raise LengthMismatchError(
             f"lengths sum to {offsets[-1]}, but {name} has {len(scores)} tokens"
         )
-    return scores, Form(offsets, _steps(offsets), name)
+    return scores, Form(offsets, steps, name)
 
 
 def as_numbers(values: object, name: str) -> np.ndarray:
@@ -197,15 +198,15 @@ def _read_list(unary: Scores, name: str) -> tuple[np.ndarray, Form]:
                 f"{name}[{i}] has scores of {part.shape[1]} labels, but others have scores of "
                 f"{filled[0].shape[1]}"
             )
-    offsets = _offsets([len(part) for part in parts])
-    return _joined(filled, name), Listed(offsets, _steps(offsets), name)
+    offsets, steps = _bounds([len(part) for part in parts])
+    return _joined(filled, name), Listed(offsets, steps, name)
 
 
 def _read_padded(
     scores: np.ndarray, lengths: ArrayLike | None, name: str
 ) -> tuple[np.ndarray, Form]:
     n, longest, K = scores.shape
-    offsets = _offsets(np.full(n, longest) if lengths is None else lengths)
+    offsets, steps = _bounds(np.full(n, longest) if lengths is None else lengths)
     sizes = np.diff(offsets)
     if len(sizes) != n:
         raise LengthMismatchError(f"lengths has {len(sizes)} numbers, but {name} has {n} sequences")
@@ -214,34 +215,23 @@ def _read_padded(
         raise LengthMismatchError(
             f"lengths[{i}] is {sizes[i]}, but {name} has room for {longest} tokens"
         )
-    form = Padded(offsets, _steps(offsets), name, longest)
+    form = Padded(offsets, steps, name, longest)
     if offsets[-1] == n * longest:
         return scores.reshape(-1, K), form
     return scores[_places(offsets, longest)], form
 
 
-def _offsets(lengths: ArrayLike) -> np.ndarray:
-    """Bounds of the tokens of each sequence."""
+def _bounds(lengths: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the tokens of each sequence, and of its steps."""
     sizes = np.asarray(lengths)
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu"):
         raise InputTypeError("lengths must be a list of whole numbers, one for each sequence")
-    # the largest are looked at, too, as sums of these might overflow
-    if sizes.size and not (sizes.min() >= 0 and sizes.max() <= MOST):
-        i = int(np.argmin((sizes >= 0) & (sizes <= MOST)))
-        raise ValueError(f"lengths[{i}] cannot be {sizes[i]}")
-    offsets = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(sizes, out=offsets[1:])
-    return offsets
-
-
-def _steps(offsets: np.ndarray) -> np.ndarray:
-    """Bounds of the steps of each sequence."""
-    # one step fewer than tokens, but for sequences without tokens
-    bounds: np.ndarray = offsets - np.arange(len(offsets))
-    is_empty = offsets[1:] == offsets[:-1]
-    if is_empty.any():
-        bounds[1:] += np.cumsum(is_empty)
-    return bounds
+    offsets = np.empty(len(sizes) + 1, np.int64)
+    steps = np.empty(len(sizes) + 1, np.int64)
+    wrong = write_bounds(np.array(sizes, np.int64), MOST, offsets, steps)
+    if wrong >= 0:
+        raise ValueError(f"lengths[{wrong}] cannot be {sizes[wrong]}")
+    return offsets, steps
 
 
 def _places(offsets: np.ndarray, longest: int) -> np.ndarray:

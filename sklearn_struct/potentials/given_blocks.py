@@ -7,6 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from numbers import Integral
 from typing import ClassVar, TypeAlias, TypeVar
@@ -103,6 +104,10 @@ class GivenBlocks(ABC):
 
     def blocks(self) -> list[Block]:
         """The blocks of sequences that functions work on."""
+        return self._blocks
+
+    @cached_property
+    def _blocks(self) -> list[Block]:
         # of few labels more tokens: a call costs as much as hundreds of these
         n_tokens = max(self.least_tokens, NUMBERS // prod(self.scores.shape[1:]))
         return self.inference.blocks(self.structure, self.n_labels, n_tokens, n_blocks=4)
@@ -126,18 +131,20 @@ class GivenBlocks(ABC):
         """Call ``work(potentials, block)`` for every block of sequences, on `n_jobs` threads."""
         cuts = self.blocks()
 
-        def run(b: int) -> Result:
+        def run_all(cuts: list[Block]) -> list[Result]:
             # what comes of it is looked at
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                return work(self.potentials(cuts[b]), cuts[b])
+                return [work(self.potentials(block), block) for block in cuts]
 
-        if len(cuts) == 1:
-            # short sequences do not wait for a pool, which takes as long as hundreds of tokens
-            return [run(0)]
-        pool = Pool(n_jobs)
-        if pool.n_threads == 1:
+        # short sequences do not wait for a pool, which takes as long as hundreds of tokens
+        pool = Pool(n_jobs) if len(cuts) > 1 else None
+        if pool is None or pool.n_threads == 1:
             # nothing here is multiplied by BLAS, to which a pool would tell how many threads it has
-            return [run(b) for b in range(len(cuts))]
+            return run_all(cuts)
+
+        def run(b: int) -> Result:
+            return run_all([cuts[b]])[0]
+
         with pool:
             return pool.map(run, len(cuts))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from sklearn_struct.inference.segments.segmentations import Segmentations
 from sklearn_struct.potentials.forms import Scores, as_numbers, read_form
 from sklearn_struct.potentials.given_blocks import (
     GivenBlocks,
+    are_usual,
     check_n_jobs,
     for_kernels,
     look_up,
@@ -51,15 +53,22 @@ class GivenSegments(GivenBlocks):
         """Segments of at most L tokens for all labels."""
         return Segmentations((self.scores.shape[1],) * self.n_labels)
 
+    @cached_property
+    def _node(self) -> np.ndarray:
+        """Scores of tokens, which are 0, for the longest of the blocks."""
+        tokens = [block.tokens for block in self.blocks()]
+        return np.zeros((max(here.stop - here.start for here in tokens), self.n_labels))
+
     def potentials(self, block: Block) -> Potentials:
         """See `GivenBlocks`."""
         of_starts = self.scores[block.tokens]
         n, L, K = of_starts.shape
         whole = np.empty((len(block.structure.families[-1].nodes), K))
         squares = by_last_token(of_starts, block.structure.offsets, whole)
-        if not squares < np.inf:
+        # segments that are left out may have any scores
+        if not squares < np.inf and not are_usual(whole):
             look_up(whole, lambda row, k: _segment(row, k, block, L))
-        return _with_tables(n, self.edges(block), whole, L)
+        return _with_tables(self._node[:n], self.edges(block), whole, L)
 
     def add_marginals(
         self,
@@ -79,7 +88,7 @@ class GivenSegments(GivenBlocks):
         """Room for marginals of a block; those of pairs are added to `pairs`."""
         n, L, K = self.scores[block.tokens].shape
         whole = np.zeros((len(block.structure.families[-1].nodes), K))
-        return _with_tables(n, pairs, whole, L)
+        return _with_tables(np.zeros((n, K)), pairs, whole, L)
 
     def is_dead(self) -> np.ndarray:
         """See `GivenBlocks`."""
@@ -98,10 +107,12 @@ class GivenSegments(GivenBlocks):
         return f"sequence {i}: scores of -inf allow no division into segments"
 
 
-def _with_tables(n: int, pairs: np.ndarray, whole: np.ndarray, L: int) -> Potentials:
-    """Potentials of n tokens that have scores of pairs and of whole segments alone."""
+def _with_tables(
+    node: np.ndarray, pairs: np.ndarray, whole: np.ndarray, n_lengths: int
+) -> Potentials:
+    """Potentials of tokens, pairs and whole segments; of lengths there are none."""
     none = np.zeros((1, whole.shape[1]))
-    return Potentials(np.zeros((n, whole.shape[1])), (pairs, *[none] * (L - 1), whole))
+    return Potentials(node, (pairs, *[none] * (n_lengths - 1), whole))
 
 
 def read_segments(
@@ -122,9 +133,9 @@ def read_segments(
         raise ValueError("segments has no scores: its last two dimensions are lengths and labels")
     table = table_for_kernels(tables, is_shared, form, K, np.dtype(np.float64), NAME)
     counts = n_candidates(np.diff(form.offsets), L)
-    # neither lengths nor segments are listed
-    none = Family(np.empty((0, 1), np.int64), np.zeros_like(form.offsets))
-    nodes = np.broadcast_to(np.int64(0), (int(counts.sum()), 1))
+    # lengths are no cliques, and of segments only the number counts: their nodes are not listed
+    none = Family(np.empty((0, 0), np.int64), np.zeros_like(form.offsets))
+    nodes = np.empty((int(counts.sum()), 0), np.int64)
     whole = Family(nodes, np.concatenate([[0], np.cumsum(counts)]))
     structure = Structure(form.offsets, (steps_of(form), *[none] * (L - 1), whole))
     of_starts = for_kernels(scores, np.dtype(np.float64)).reshape(-1, L, K)

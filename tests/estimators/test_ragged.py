@@ -125,7 +125,12 @@ def of_segment(tokens, start, end):
     [
         SemiMarkovCRF(),
         SemiMarkovCRF(edge_features="all", end_features="all", dtype="float32", tol=1e-3),
-        SemiMarkovCRF(segment_features=of_segment, feature_pairs="all", tol=1e-3),
+        SemiMarkovCRF(
+            segment_features=of_segment,
+            feature_pairs="all",
+            allowed_transitions={"C": ["A"]},
+            tol=1e-3,
+        ),
     ],
     forms=["arrays", "dicts"],
 )

@@ -181,7 +181,15 @@ def simple() -> list[tuple[object, object]]:
         (GraphCRF(tol=0.1, hidden={"h": 2}).fit(TYPED, TYPED_TAGS), TYPED),
         (of_states.fit(GRAPHS, TAGS), GRAPHS),
         (GraphCRF(loss="hinge", random_state=0, tol=0.1).fit(GRAPHS, TAGS), GRAPHS),
-        (SemiMarkovCRF(edge_features="all", **QUICK).fit(WORDS, TAGS), WORDS),
+        (
+            SemiMarkovCRF(
+                edge_features="all",
+                allowed_transitions={"DET": ["DET", None]},
+                constrain_training=True,
+                **QUICK,
+            ).fit(WORDS, TAGS),
+            WORDS,
+        ),
         (SemiMarkovCRF(end_features="all", **QUICK).fit(WORDS, [[(0, 2, "NP")]] * 3), WORDS),
         (
             SemiMarkovCRF(

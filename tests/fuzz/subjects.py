@@ -218,6 +218,7 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"max_length": 3, "edge_features": "all", "dtype": "float32", "scheme": "IO"},
         {"l1_ratio": 0.5, "outside": "DET", "feature_pairs": "all", "end_features": "all"},
         {"segment_features": Lexicon({"the cat"}), "max_length": 2},
+        {"allowed_transitions": {None: ["VERB"]}, "constrain_training": True},
     ],
     SequenceUnion: [
         {

@@ -18,9 +18,13 @@ from sklearn_struct.objectives.linear_objective import TrainingData
 __all__ = ["check_labels", "check_paths"]
 
 
-def check_paths(potentials: Potentials, block: Block) -> None:
-    """Raise ForbiddenLabelError for the first sequence of which no labelling is allowed."""
-    dead = dead_ends(potentials, block.structure)
+def check_paths(
+    potentials: Potentials, block: Block, longest: tuple[int, ...] | None = None
+) -> None:
+    """Raise ForbiddenLabelError for the first sequence of which no labelling is allowed; `longest`
+    is as in `dead_ends`.
+    """
+    dead = dead_ends(potentials, block.structure, longest)
     if np.any(dead >= 0):
         i = int(np.argmax(dead >= 0))
         place = f"X[{block.examples.start + i}], token {dead[i]}"
@@ -31,7 +35,7 @@ def check_paths(potentials: Potentials, block: Block) -> None:
 
 def check_labels(data: TrainingData, transitions: Transitions, classes: np.ndarray) -> None:
     """Raise ForbiddenLabelError for the first label of a sequence to learn from that may not stand
-    where it does.
+    where it does. Labels are codes as `forbidden_tokens` reads them.
     """
     if data.evidence.allowed is not None:
         _check_masks(data.evidence.allowed, data, transitions)
@@ -46,7 +50,7 @@ def check_labels(data: TrainingData, transitions: Transitions, classes: np.ndarr
         i = sequence[used][0]
         raise ForbiddenLabelError(
             f"y[{i}], token {position - offsets[i]}: allowed_transitions forbids the label "
-            f"{classes.tolist()[labels[position]]!r} here, and "
+            f"{classes.tolist()[labels[position] % len(classes)]!r} here, and "
             "constrain_training=True learns among allowed labellings only"
         )
 

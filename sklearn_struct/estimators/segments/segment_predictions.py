@@ -27,7 +27,12 @@ class BaseSegmentPredictions(BaseSegmentFeatures):
     ``_form``, that of y, and ``_end_columns``, the features of first and last tokens.
     """
 
-    _settings: ClassVar[tuple[str, ...]] = ("dtype", "segment_features", "n_jobs")
+    _settings: ClassVar[tuple[str, ...]] = (
+        "dtype",
+        "segment_features",
+        "allowed_transitions",
+        "n_jobs",
+    )
     _form: Form
     _end_columns: np.ndarray
 

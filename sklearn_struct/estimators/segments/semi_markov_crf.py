@@ -18,7 +18,6 @@ from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.chains.observed_weights import WeightChoice
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
-from sklearn_struct.estimators.fitting.base_trained import BaseTrained
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.shared_parameters import (
     SMOOTH,
@@ -37,6 +36,7 @@ from sklearn_struct.estimators.segments.observed_segments import (
 from sklearn_struct.estimators.segments.segment_labels import Form, Segments
 from sklearn_struct.estimators.segments.segment_predictions import BaseSegmentPredictions
 from sklearn_struct.estimators.segments.segment_starts import of_segments
+from sklearn_struct.estimators.segments.segment_transitions import BaseSegmentTransitions
 from sklearn_struct.inference.segments.segmentations import Segmentations
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.losses.evidence import Evidence
@@ -49,7 +49,11 @@ __all__ = ["SemiMarkovCRF"]
 
 @with_parameters
 class SemiMarkovCRF(
-    BaseSegmentPredictions, BaseTrained, PenaltyParameters, IterationParameters, ThreadParameters
+    BaseSegmentPredictions,
+    BaseSegmentTransitions,
+    PenaltyParameters,
+    IterationParameters,
+    ThreadParameters,
 ):
     """Semi-Markov conditional random field: a CRF whose units are segments, such as names or fields
     of several tokens.

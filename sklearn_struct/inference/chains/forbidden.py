@@ -43,43 +43,55 @@ def forbid(potentials: Potentials, structure: Structure, transitions: Transition
 def forbidden_tokens(
     labels: np.ndarray, structure: Structure, transitions: Transitions
 ) -> np.ndarray:
-    """The tokens, sorted, whose label may not stand there: after its predecessor, or at an end."""
+    """The tokens, sorted, whose label may not stand there: after its predecessor, or at an end.
+
+    A code of K + k says that a segment with the label k goes on: no transition leads there.
+    """
     first, last = ends(structure)
     left, right = structure.families[0].nodes.T
     start, pairs, end = transitions
+    begins = labels < len(start)
+    labels = labels % len(start)
     wrong = (
         first[~start[labels[first]]],
-        right[~pairs[labels[left], labels[right]]],
+        right[~pairs[labels[left], labels[right]] & begins[right]],
         last[~end[labels[last]]],
     )
     return np.unique(np.concatenate(wrong))
 
 
-def dead_ends(potentials: Potentials, structure: Structure) -> np.ndarray:
+def dead_ends(
+    potentials: Potentials, structure: Structure, longest: tuple[int, ...] | None = None
+) -> np.ndarray:
     """The first token of each sequence that no allowed labelling of the tokens up to it reaches, -1
     for none.
 
     Tokens count from 0 in each sequence. Reachability is 0/1, so no underflow can be taken for
-    "forbidden".
+    "forbidden". With `longest` it is about segmentations, in which segments of label k have at most
+    ``longest[k]`` tokens, and pairs are of neighbouring segments.
     """
     dead = np.empty(structure.n_examples, np.int64)
     pairs = structure.families[0]
-    _dead_ends(
-        Pairs(potentials.node, potentials.cliques[0]), Links(structure.offsets, *pairs), dead
-    )
+    most = np.ones(potentials.node.shape[1], np.int64)
+    if longest is not None:
+        most[:] = longest
+    tables = Pairs(potentials.node, potentials.cliques[0])
+    _dead_ends(tables, Links(structure.offsets, *pairs), most, dead)
     return dead
 
 
 @kernel
-def _dead_ends(potentials: Pairs, structure: Links, dead: np.ndarray) -> None:
+def _dead_ends(potentials: Pairs, structure: Links, most: np.ndarray, dead: np.ndarray) -> None:
     node = potentials.node
     edge = potentials.edge
     offsets = structure.offsets
     edge_offsets = structure.edge_offsets
     K = node.shape[1]
     step = 0 if edge.shape[0] == 1 else 1
-    reached = np.ones(K, np.bool_)
-    before = np.ones(K, np.bool_)
+    # how many tokens a segment of each label that covers this token has left at most; the one that
+    # began last has the most
+    left = np.zeros(K, np.int64)
+    before = np.zeros(K, np.int64)
     for i in range(len(dead)):
         dead[i] = -1
         for t in range(offsets[i + 1] - offsets[i]):
@@ -87,16 +99,20 @@ def _dead_ends(potentials: Pairs, structure: Links, dead: np.ndarray) -> None:
             e = step * (edge_offsets[i] + t - 1)
             alive = False
             for k in range(K):
-                before[k] = reached[k]
+                before[k] = left[k]
             for k in range(K):
-                is_reached = t == 0
+                begins = t == 0
                 if node[row, k] > -np.inf:
                     for j in range(K):
-                        if is_reached:
+                        if begins:
                             break
-                        is_reached = before[j] and edge[e, j * K + k] > -np.inf
-                reached[k] = is_reached and node[row, k] > -np.inf
-                alive = alive or reached[k]
+                        begins = before[j] > 0 and edge[e, j * K + k] > -np.inf
+                left[k] = max(before[k] - 1, 0) if t > 0 else 0
+                if begins:
+                    left[k] = most[k]
+                if not node[row, k] > -np.inf:
+                    left[k] = 0
+                alive = alive or left[k] > 0
             if not alive:
                 dead[i] = t
                 break

@@ -11,7 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import LANES, fma, load, load_part, splat, store, store_part
+from sklearn_struct.compiled.simd import (
+    LANES,
+    Vector,
+    add,
+    fma,
+    load,
+    load_part,
+    prefetch,
+    splat,
+    store,
+    store_part,
+    total,
+)
 from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = [
@@ -25,6 +37,8 @@ __all__ = [
     "scores",
     "write_out",
 ]
+
+AHEAD = 8192  # numbers that are read before they are needed; they stay in the processor's cache
 
 
 class Scores(NamedTuple):
@@ -133,39 +147,66 @@ def write_out(sums: Scores, out: Potentials) -> None:
 @kernel
 def by_last_token(of_starts: np.ndarray, offsets: np.ndarray, whole: np.ndarray) -> float:
     """Write scores (n, L, K) of segments of l + 1 tokens that begin with a token, in the order of
-    candidates; those that would not end with their sequence are left out. Return the sum of their
-    squares: it tells if they are finite.
+    candidates; those that would not end with their sequence are left out. Return the sum of the
+    squares of all scores: it tells if they are finite.
     """
     L, K = of_starts.shape[1:]
     o = 0
-    squares = splat(0.0)
+    seen = 0
+    squares = 0.0
     for i in range(len(offsets) - 1):
         for last in range(offsets[i], offsets[i + 1]):
-            first = o
+            if seen <= last * L * K:
+                # read in the order of memory, scores are near when they are put in another one
+                stop = min(last * L * K + AHEAD, of_starts.size)
+                squares += _sum_of_squares(of_starts, seen, stop)
+                seen = stop
             for n in range(min(L, last - offsets[i] + 1)):
                 _copy(of_starts, ((last - n) * L + n) * K, whole, o, K)
                 o += K
-            # while they are in registers or near
-            for m in range(first, o, LANES):
-                part = load_part(whole, m, o - m, 0.0)
-                squares = fma(part, part, squares)
-    row = np.empty(LANES)
-    store(row, 0, squares)
-    total = 0.0
-    for k in range(LANES):
-        total += row[k]
-    return total
+    return squares
+
+
+@inlined
+def _sum_of_squares(array: np.ndarray, start: int, stop: int) -> float:
+    # four sums, as an addition waits for the one before
+    a = splat(0.0)
+    b = splat(0.0)
+    c = splat(0.0)
+    d = splat(0.0)
+    m = start
+    while m + 4 * LANES <= stop:
+        a = _fma_square(array, m, a)
+        b = _fma_square(array, m + LANES, b)
+        c = _fma_square(array, m + 2 * LANES, c)
+        d = _fma_square(array, m + 3 * LANES, d)
+        m += 4 * LANES
+    for k in range(m, stop, LANES):
+        part = load_part(array, k, stop - k, 0.0)
+        a = fma(part, part, a)
+    return total(add(add(a, b), add(c, d)))
+
+
+@inlined
+def _fma_square(array: np.ndarray, m: int, sums: Vector) -> Vector:
+    part = load(array, m)
+    return fma(part, part, sums)
 
 
 @kernel
 def by_first_token(whole: np.ndarray, offsets: np.ndarray, of_starts: np.ndarray) -> None:
     """The way back: write what candidates have, and 0 for segments that are none."""
     L, K = of_starts.shape[1:]
+    ahead = L + 8
     first = 0
     o = 0
     for i in range(len(offsets) - 1):
         T = offsets[i + 1] - offsets[i]
         for t in range(T):
+            # segments that end with other tokens are far apart: those of eight tokens further on
+            later = (first + ahead * L) * K
+            for m in range(later, min(later + L * K, whole.size), LANES):
+                prefetch(whole, m)
             c = first
             for n in range(min(L, T - t)):
                 _copy(whole, c * K, of_starts, o, K)

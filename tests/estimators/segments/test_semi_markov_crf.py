@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 from sklearn_struct import LinearChainCRF, SemiMarkovCRF, SequenceArray, persistence
-from sklearn_struct.containers.structures import Potentials
 from sklearn_struct.exceptions import UnknownLabelError
 from sklearn_struct.metrics import extract_spans
 
@@ -31,48 +30,17 @@ TAGS = [
 SPANS = [[(1, 3, "PER")], [(0, 1, "PER")], [(1, 4, "PER"), (4, 6, "PER")], [], []]
 
 
-def twin(crf, X, edge_features=()):
-    """The enumeration of one sequence of numbers, from public attributes."""
-    K = len(crf.classes_)
-    node = X @ crf.coef_.T + crf.intercept_
-    moves = crf.transition_.ravel()[None]
-    if len(edge_features):
-        moves = moves + X[1:][:, edge_features] @ crf.edge_coef_.T
-    lengths = [row[None] for row in crf.length_coef_[1:]]
-    ends = []
-    if len(crf.end_features_):
-        ends = [X[:, crf.end_features_] @ coef.T for coef in (crf.first_coef_, crf.last_coef_)]
-    outside = crf.outside
-    longest = [1 if k == outside else crf.max_length_ for k in crf.classes_.tolist()]
-    assert node.shape == (len(X), K)
-    return naive_segments.Segmented(Potentials(node, (moves, *lengths, *ends)), longest, bool(ends))
-
-
-def numbers(rng, lengths=(5, 3, 1, 6)):
-    """Sequences of rows, and tags with letters."""
-    X = [rng.normal(size=(n, 2)) for n in lengths]
-    y = []
-    for n in lengths:
-        tags = []
-        while len(tags) < n:
-            label = rng.choice(["O", "A", "B"])
-            more = rng.integers(3) if label != "O" else 0
-            tags += ["O"] if label == "O" else [f"B-{label}"] + [f"I-{label}"] * int(more)
-        y.append(tags[:n])
-    return X, y
-
-
 @pytest.mark.twins
 @pytest.mark.parametrize("edge_features", [None, [1]])
 @pytest.mark.parametrize("end_features", [None, "all", [1]])
 def test_probabilities_and_loss_by_enumeration(edge_features, end_features):
-    X, y = numbers(np.random.default_rng(6))
+    X, y = naive_segments.rows_and_tags(np.random.default_rng(6))
     crf = SemiMarkovCRF(edge_features=edge_features, end_features=end_features, C=2.0).fit(X, y)
     log_p = crf.log_proba(X, y)
     loss = 0.0
     columns = [] if edge_features is None else edge_features
     for i, rows in enumerate(X):
-        every = twin(crf, rows, columns)
+        every = naive_segments.of_model(crf, rows, columns)
         spans = [(start, stop, label) for label, start, stop in extract_spans(y[i])]
         place = {label: k for k, label in enumerate(crf.classes_.tolist())}
         taken = {t for start, stop, _ in spans for t in range(start, stop)}
@@ -96,7 +64,7 @@ def test_probabilities_and_loss_by_enumeration(edge_features, end_features):
 
 @pytest.mark.parametrize("form", ["arrays", "sparse", "packed"])
 def test_forms_of_x_are_the_same(form):
-    X, y = numbers(np.random.default_rng(1))
+    X, y = naive_segments.rows_and_tags(np.random.default_rng(1))
     expected = SemiMarkovCRF(feature_pairs="all").fit(X, y)
     same = {
         "arrays": X,
@@ -198,7 +166,7 @@ def test_labels_that_were_not_seen():
 
 
 def test_every_solver_finds_the_same_minimum():
-    X, y = numbers(np.random.default_rng(2))
+    X, y = naive_segments.rows_and_tags(np.random.default_rng(2))
     expected = SemiMarkovCRF(tol=1e-8).fit(X, y)
     for solver in ("newton-cg", "trust-ncg", "cg", "gradient", "owlqn"):
         crf = SemiMarkovCRF(solver=solver, tol=1e-6, max_iter=5000).fit(X, y)
@@ -207,7 +175,7 @@ def test_every_solver_finds_the_same_minimum():
 
 
 def test_weights_of_another_model():
-    X, y = numbers(np.random.default_rng(3))
+    X, y = naive_segments.rows_and_tags(np.random.default_rng(3))
     crf = SemiMarkovCRF(tol=1e-6, edge_features=[0], end_features="all").fit(X, y)
     again = SemiMarkovCRF(tol=1e-4, edge_features=[0], end_features="all").fit(X, y, init=crf)
     assert again.n_iter_ <= 1
@@ -224,7 +192,7 @@ def test_weights_of_another_model():
 
 
 def test_threads_and_weights_of_sequences():
-    X, y = numbers(np.random.default_rng(4), lengths=(5, 3, 1, 6) * 50)
+    X, y = naive_segments.rows_and_tags(np.random.default_rng(4), lengths=(5, 3, 1, 6) * 50)
     crf = SemiMarkovCRF().fit(X, y)
     np.testing.assert_array_equal(SemiMarkovCRF(n_jobs=2).fit(X, y)._w, crf._w)
     twice = SemiMarkovCRF(tol=1e-7).fit(X[:3] + X[:1], y[:3] + y[:1])
@@ -252,7 +220,7 @@ def test_longer_names_than_a_chain_can_see():
 @pytest.mark.parametrize("feature_pairs", ["observed", "all"])
 @pytest.mark.parametrize("form", ["words", "dense"])
 def test_labels_of_one_token_have_no_weights_of_last_tokens(form, feature_pairs, tmp_path):
-    X, y = numbers(np.random.default_rng(7))
+    X, y = naive_segments.rows_and_tags(np.random.default_rng(7))
     if form == "words":
         X = WORDS
         y = TAGS

@@ -6,6 +6,7 @@ import itertools
 
 import contracts
 import naive
+import naive_segments
 import numpy as np
 import pytest
 
@@ -106,6 +107,36 @@ def test_forbidden_tokens_are_none_exactly_where_all_is_allowed(seed):
         owners = set((np.searchsorted(STRUCTURE.offsets, found, side="right") - 1).tolist())
         parts = np.split(labels, STRUCTURE.offsets[1:-1])
         assert owners == {i for i, part in enumerate(parts) if not is_allowed(part, transitions)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("shared", [True, False])
+def test_dead_ends_of_segmentations_by_enumeration(seed, shared):
+    """A segment that began may go on, so tokens that are reached are those that some covers."""
+    rng = np.random.default_rng(seed)
+    longest = tuple(rng.integers(1, 4, K).tolist())
+    potentials = forbid(random_potentials(rng, shared), STRUCTURE, random_transitions(rng, 0.3))
+    potentials = forbid_labels(potentials, rng.random((N, K)) < 0.8)
+    dead = dead_ends(potentials, STRUCTURE, longest)
+    offsets = STRUCTURE.offsets
+    edges = STRUCTURE.families[0].offsets
+    table = potentials.cliques[0]
+    none = [np.zeros((1, K))] * (max(longest) - 1)
+    for i, n in enumerate(LENGTHS):
+        edge = table if shared else table[edges[i] : edges[i + 1]]
+        reached = []
+        for t in range(1, n + 1):
+            node = potentials.node[offsets[i] : offsets[i] + t]
+            every = naive_segments.Segmented(Potentials(node, (edge, *none)), longest)
+            reached.append(max(every.scores) > -np.inf)
+        assert dead[i] == (reached.index(False) if False in reached else -1)
+
+
+def test_no_transition_leads_into_a_token_within_a_segment():
+    free = np.ones(2, dtype=bool)
+    transitions = Transitions(free, ~np.eye(2, dtype=bool), free)
+    codes = np.array([0, 2, 2, 0, 1, 1], dtype=np.int32)  # 2 goes on with the label 0
+    assert forbidden_tokens(codes, chain([0, 4, 4, 6]), transitions).tolist() == [3, 5]
 
 
 def test_forbidden_tokens_are_named():
