@@ -6,15 +6,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-__all__ = ["longer", "reserve", "zeros"]
+__all__ = ["keep_freed", "longer", "reserve", "zeros"]
 
 # a quarter of a gigabyte is hardly ever what ends a process
 LARGE = 1 << 28  # bytes; for less, nobody is asked
+KEPT = 30 << 20  # bytes; glibc learns from no larger array
 # numbers that are written at once: with gigabytes at once Ctrl-C would not be heard
 PIECE = 1 << 21
 # limit, use, and what of the use is a cache of files: of containers, in both versions of control
@@ -27,6 +29,17 @@ GROUPS = [
         "/sys/fs/cgroup/memory/memory.stat",
     ),
 ]
+
+
+@cache
+def keep_freed() -> None:
+    """Have the memory of blocks used again from one block to the next.
+
+    glibc gives freed memory back to the system, but for twice the largest array that was freed, if
+    that had at most 32 MB. Without such an array, blocks get new pages each time, and these take
+    longer than sums over segments. An array that is never written takes none.
+    """
+    np.empty(KEPT, np.uint8)
 
 
 def reserve(n_bytes: int, what: str) -> None:

@@ -15,7 +15,7 @@ from typing import ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.containers.memory_checks import reserve
+from sklearn_struct.containers.memory_checks import keep_freed, reserve
 from sklearn_struct.containers.structures import Block, Family, Potentials, Structure, n_columns
 from sklearn_struct.exceptions import (
     ForbiddenLabelError,
@@ -130,6 +130,8 @@ class GivenBlocks(ABC):
     def each_block(self, work: Work[Result], n_jobs: int | None) -> list[Result]:
         """Call ``work(potentials, block)`` for every block of sequences, on `n_jobs` threads."""
         cuts = self.blocks()
+        if len(cuts) > 1:
+            keep_freed()
 
         def run_all(cuts: list[Block]) -> list[Result]:
             # what comes of it is looked at

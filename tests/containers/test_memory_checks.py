@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from sklearn_struct.containers import memory_checks as memory
-from sklearn_struct.containers.memory_checks import longer, reserve
+from sklearn_struct.containers.memory_checks import keep_freed, longer, reserve
 
 
 def test_more_than_the_machine_has_is_an_error():
@@ -82,3 +84,15 @@ def test_longer(piece, monkeypatch):
         np.testing.assert_array_equal(copy[:7], array[:7])
     with pytest.raises(MemoryError, match="both needs"):
         longer((table, row), 7, 1 << 50, "both")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="Linux says what a process has")
+def test_keeping_freed_memory_takes_none():
+    def n_pages():
+        return int(Path("/proc/self/statm").read_text().split()[1])
+
+    keep_freed.cache_clear()
+    before = n_pages()
+    keep_freed()
+    assert n_pages() - before < 256  # a page has 4 kB or more
+    assert keep_freed.cache_info().misses == 1
