@@ -37,7 +37,7 @@ def keep_freed() -> None:
 
     glibc gives freed memory back to the system, but for twice the largest array that was freed, if
     that had at most 32 MB. Without such an array, blocks get new pages each time, and these take
-    longer than sums over segments. An array that is never written takes none.
+    longer than a few sums over their numbers. An array that is never written takes none.
     """
     np.empty(KEPT, np.uint8)
 

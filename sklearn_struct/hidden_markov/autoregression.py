@@ -54,15 +54,11 @@ class Autoregressive(NamedTuple):
         K, p, d, _ = self.coefficient.shape
         return np.swapaxes(self.coefficient, 2, 3).reshape(K, p * d, d)
 
-    def log_densities(
-        self, x: np.ndarray, offsets: np.ndarray, rows: slice, room: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Log-density of some rows of x in each state, given those before them; in `room` if there
-        is one.
-        """
+    def log_densities(self, x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
+        """Log-density of some rows of x in each state, given those before them."""
         K, p = self.coefficient.shape[:2]
         before, is_given = lags(x, offsets, rows, p)
-        log_p = np.empty((len(before), K)) if room is None else room
+        log_p = np.empty((len(before), K))
         for k, slope in enumerate(self.slope):
             log_p[:, k] = log_densities(x[rows] - before @ slope, self._of_state(k))[:, 0]
         log_p[is_given] = 0.0

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.rooms import Room
 from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.memory_checks import keep_freed
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
@@ -181,15 +181,9 @@ class Expectation(NamedTuple):
     driven: DrivenCounts | None = None
 
 
-def emission(
-    model: HiddenMarkov, observed: Observed, rows: slice, room: np.ndarray | None = None
-) -> np.ndarray:
-    """Log-probability (n, K) of what some tokens emit, given each label; in `room` if there are
-    zeros for it.
-    """
-    log_p: np.ndarray = model.gaussians.log_densities(
-        observed.numbers, observed.offsets, rows, room
-    )
+def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray:
+    """Log-probability (n, K) of what some tokens emit, given each label."""
+    log_p: np.ndarray = model.gaussians.log_densities(observed.numbers, observed.offsets, rows)
     for codes, table in zip(observed.codes, model.tables, strict=True):
         log_p += table.T[codes[rows]]
     poisson.add_log_probabilities(observed.events.of_rows(rows), model.rates, log_p)
@@ -298,8 +292,8 @@ class Training:
         )
         self.any_known = bool(np.any(codes >= 0))
         self.token_weight = np.repeat(weight, np.diff(observed.offsets))
-        self.room_of_scores = Room()
-        self.room_of_posterior = Room()
+        # each E-step needs as much memory as the one before
+        keep_freed()
 
     @property
     def is_counted(self) -> bool:
@@ -331,7 +325,7 @@ class Training:
 
         These are the derivatives of log Z over the labellings that the known labels allow, in the
         log-parameters. The log-likelihood is -inf if there is a sequence that the model cannot
-        emit. The next call overwrites the posterior.
+        emit.
         """
         return self._expected(
             model, lambda theta, block, node: chains.room(theta, block.structure, node)
@@ -346,7 +340,7 @@ class Training:
         labels are given.
         """
         # kept whole, since moments about a mean want a second pass
-        posterior = self.room_of_posterior.zeros((len(self.codes), self.n_labels))
+        posterior = np.zeros((len(self.codes), self.n_labels))
 
         def work(b: int) -> tuple[Markov, float]:
             block = self.blocks[b]
@@ -365,12 +359,8 @@ class Training:
         return expected, sum(values) + self.prior(model)
 
     def clamped(self, model: HiddenMarkov, block: Block) -> np.ndarray:
-        """Emissions with -inf for all labels but the known one of each token; a thread's next call
-        overwrites them.
-        """
-        n = block.tokens.stop - block.tokens.start
-        room = self.room_of_scores.zeros((n, self.n_labels))
-        scores = emission(model, self.observed, block.tokens, room)
+        """Emissions with -inf for all labels but the known one of each token."""
+        scores = emission(model, self.observed, block.tokens)
         codes = self.codes[block.tokens]
         if not self.any_known:
             return scores

@@ -95,13 +95,9 @@ class Gaussians(NamedTuple):
         """How many numbers are free."""
         return n_parameters(self)
 
-    def log_densities(
-        self, x: np.ndarray, offsets: np.ndarray, rows: slice, room: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Log-density of some rows of x in each state, in `room` if there are zeros for it; that of
-        missing numbers counts as 1.
-        """
-        return log_densities(x[rows], self, room)
+    def log_densities(self, x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
+        """Log-density of some rows of x in each state; that of missing numbers counts as 1."""
+        return log_densities(x[rows], self)
 
     def with_states_of(self, other: Gaussians, states: np.ndarray) -> Gaussians:
         """The means of some states of another one in the place of these."""
@@ -184,17 +180,15 @@ def is_complete(x: np.ndarray) -> bool:
         return not np.isnan(x.sum())
 
 
-def log_densities(
-    x: np.ndarray, gaussians: Gaussians, room: np.ndarray | None = None
-) -> np.ndarray:
-    """Log-density of each row of x in each state: (n, K), in `room` if there are zeros for it. None
-    is -inf: however far away, nothing is impossible.
+def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
+    """Log-density of each row of x in each state: (n, K). None is -inf: however far away, nothing
+    is impossible.
 
     NaN is a number that is missing. The density is then that of the numbers that are there; of a
     row without numbers its logarithm is 0.
     """
     # without numeric columns nothing is said about any state, which is the logarithm of 1
-    log_p = np.zeros((len(x), len(gaussians.mean))) if room is None else room
+    log_p = np.zeros((len(x), len(gaussians.mean)))
     if x.shape[1] == 0:
         return log_p
     x = np.ascontiguousarray(x, dtype=np.float64)

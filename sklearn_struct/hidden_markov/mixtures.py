@@ -93,13 +93,9 @@ class Mixtures(NamedTuple):
             free -= K * (M - 1) * d * (d + 1) // 2
         return free
 
-    def log_densities(
-        self, x: np.ndarray, offsets: np.ndarray, rows: slice, room: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Log-density of some rows of x in each state, in `room` if there is one; that of missing
-        numbers counts as 1.
-        """
-        out = np.empty((len(x[rows]), len(self.log_weight))) if room is None else room
+    def log_densities(self, x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
+        """Log-density of some rows of x in each state; that of missing numbers counts as 1."""
+        out = np.empty((len(x[rows]), len(self.log_weight)))
         components_sums(self.weighted(x[rows]), out)
         return out
 
