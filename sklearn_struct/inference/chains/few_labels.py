@@ -49,7 +49,7 @@ __all__ = ["marginals"]
 # with more, lanes gain too little; `first_order` is slower where it has not four sequences side by
 # side
 MOST_LABELS = 12
-MOST_ALONE = 16
+MOST_ALONE = 20
 ALONE = 3  # sequences
 FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it saves
 MOST_NUMBERS = 10_000  # labels times steps of a piece, of which eight stay in the cache
