@@ -46,19 +46,19 @@ from sklearn_struct.inference.chains.pieces import (
 
 __all__ = ["marginals"]
 
-# with more, lanes gain too little; `first_order` is slower where it has not four sequences side by
-# side
+ALONE = 3  # sequences; `first_order` is slower where it has not four side by side
+# labels, of many sequences and of those that are alone: with more, lanes gain too little
 MOST_LABELS = 12
 MOST_ALONE = 20
-ALONE = 3  # sequences
 FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it saves
 MOST_NUMBERS = 10_000  # labels times steps of a piece, of which eight stay in the cache
-SPREAD = 300.0  # of scores of pairs, with which nothing is lost; exp(2 * 300) is a number
+SPREAD = 150.0  # of scores of pairs; four of them may meet in one number, and exp(-600) is one
 MOST_STEPS = 16  # between two scalings
 STRETCH = 32  # steps whose pairs are added up at once, while they are near
 # Products of matrices cost K times what alphas cost. With more labels than these they are too dear
 # where they must have many steps.
-PATIENT_LABELS = 5
+PATIENT_LABELS = 4
+PATIENT_ALONE = 6
 DEAR_STEPS = 128
 
 
@@ -70,7 +70,9 @@ def marginals(
     """
     node, edge = potentials
     n, K = node.shape
-    most = MOST_ALONE if len(weight) <= ALONE else MOST_LABELS
+    is_alone = len(weight) <= ALONE
+    most = MOST_ALONE if is_alone else MOST_LABELS
+    patient = PATIENT_ALONE if is_alone else PATIENT_LABELS
     if most < K or n < FEWEST_TOKENS or node.dtype != np.float64:
         return False
     if len(edge) > 1 or len(out.edge) > 1 or np.any(weight == 0):
@@ -90,7 +92,8 @@ def marginals(
     last = np.minimum(first + S, n) - 1
     joints = joints_of(_examples(offsets, first), _examples(offsets, last), K, edge.shape[1])
     rows = Pairs(out.node, out.edge)
-    if not _marginals(node, offsets, weight, every, pieces, joints, rows, log_Z):
+    most_steps = DEAR_STEPS if patient < K else S
+    if not _marginals(node, offsets, weight, every, most_steps, pieces, joints, rows, log_Z):
         return False
     log_Z += top * np.maximum(np.diff(offsets) - 1, 0)
     return True
@@ -108,6 +111,7 @@ def _marginals(
     offsets: np.ndarray,
     weight: np.ndarray,
     every: int,
+    most_steps: int,
     pieces: Pieces,
     joints: Joints,
     out: Pairs,
@@ -116,7 +120,6 @@ def _marginals(
     """But for what was taken out of all scores of pairs, which is missing in log Z."""
     S = len(pieces.begins)
     K = len(pieces.row)
-    most_steps = S if K <= PATIENT_LABELS else DEAR_STEPS
     if not _are_possible(node) or not join(node, offsets, pieces, every, most_steps, joints):
         return False
     for i in range(len(log_Z)):

@@ -55,6 +55,7 @@ __all__ = ["marginals", "marginals_by_row", "tangent"]
 
 # ranges of scores, by bytes of a number, within which nothing can underflow that matters
 _NEAR = {8: 600.0, 4: 60.0}
+_LARGE = 1 << 20  # bytes
 
 
 def marginals(
@@ -149,11 +150,16 @@ def _lattice(places: Steps, potentials: Pairs) -> Lattice:
     n_rows = places.first[-1]
     dtype = potentials.node.dtype
     P = padded(potentials.node.shape[1])
-    # one piece of memory for all tables: of short chains, allocations cost as much as sums
-    n = 3 * n_rows * P
-    room = workspace((3 * (n_rows + P) * P,), dtype)
-    U, A, B = room[:n].reshape(3, -1)
-    tables = room[n:].reshape(3, -1)
+    n = n_rows * P
+    if n * dtype.itemsize < _LARGE:
+        # one piece of memory for all tables: of short chains, allocations cost as much as sums
+        room = workspace((3 * n + 3 * P * P,), dtype)
+        U, A, B = room[: 3 * n].reshape(3, -1)
+        tables = room[3 * n :].reshape(3, -1)
+    else:
+        # of pieces that are not too large, the memory is used again after they are freed
+        U, A, B = (workspace((n,), dtype) for _ in range(3))
+        tables = workspace((3, P * P), dtype)
     # the room is not cleared, and sums over whole vectors read the padding, too
     tables[:] = 0
     E, E_T, pairs = tables

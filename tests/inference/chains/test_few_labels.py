@@ -7,6 +7,7 @@ import pytest
 
 from sklearn_struct.containers.structures import chain
 from sklearn_struct.inference.chains import few_labels, first_order
+from sklearn_struct.inference.chains.first_order_log import log_marginals
 from sklearn_struct.inference.chains.flat_tuples import Pairs, links
 
 LENGTHS = {
@@ -74,8 +75,32 @@ def test_scores_of_tokens_may_be_far_apart():
     check_alike(theta, structure, np.ones(1))
 
 
+@pytest.mark.parametrize("K", [2, 3, 8])
+@pytest.mark.parametrize("score", [60.0, 146.0])
+def test_pairs_that_are_far_apart_beside_labels_that_are_known(score, K):
+    """All that pairs can make small meets: alphas, rows of products, and steps between scalings."""
+    rng = np.random.RandomState(K)
+    structure = links(chain(np.array([0, 2000]), 1))
+    for share in (0.03, 0.3):
+        y = rng.randint(K, size=2000)
+        known = (rng.uniform(size=2000) < share)[:, None]
+        node = np.where(known & (y[:, None] != np.arange(K)), -np.inf, 0.0)
+        theta = Pairs(node, score * np.eye(K).reshape(1, -1))
+        out = Pairs(np.zeros((2000, K)), np.zeros((1, theta.edge.shape[1])))
+        log_Z = np.zeros(1)
+        done = few_labels.marginals(theta, structure, np.ones(1), out, log_Z)
+        if done:
+            exact = Pairs(np.zeros((2000, K)), np.zeros((1, theta.edge.shape[1])))
+            log_z = log_marginals(theta, structure, 0, 1.0, exact)
+            np.testing.assert_allclose(out.node, exact.node, atol=1e-11)
+            np.testing.assert_allclose(out.edge, exact.edge, atol=1e-9)
+            np.testing.assert_allclose(log_Z, log_z, rtol=1e-12)
+    # where so many are known, they say enough for any number of labels
+    assert done
+
+
 def far_apart(theta):
-    theta.edge[0, 1] = -310.0
+    theta.edge[0, 1] = -160.0
 
 
 def forbidden(theta):
@@ -146,7 +171,7 @@ def test_stretches_that_forget_and_others_that_do_not(monkeypatch):
 
 
 def test_more_labels_that_forget_little_are_left_to_others():
-    K = few_labels.PATIENT_LABELS + 1
+    K = few_labels.PATIENT_ALONE + 1
     structure = links(chain(np.array([0, 9000]), 1))
     done, out, _ = summed(
         few_labels.marginals, sticky(np.random.RandomState(0), 9000, K), structure, np.ones(1)
