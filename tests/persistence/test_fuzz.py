@@ -19,7 +19,7 @@ def test_damaged_files_are_refused_or_loaded_as_they_say(tmp_path, kind):
             assert data == files.originals()[number % len(files.originals())][0], number
         found[verdict] += 1
     assert found["refused"] > 150
-    assert found["loaded"] > 1
+    assert found["loaded"] > 0
 
 
 def test_the_verdicts_tell(tmp_path, monkeypatch):
