@@ -17,6 +17,7 @@ __all__ = ["keep_freed", "longer", "reserve", "zeros"]
 # a quarter of a gigabyte is hardly ever what ends a process
 LARGE = 1 << 28  # bytes; for less, nobody is asked
 KEPT = 30 << 20  # bytes; glibc learns from no larger array
+WORTH_KEEPING = 1 << 17  # bytes; where glibc begins to give memory back
 # numbers that are written at once: with gigabytes at once Ctrl-C would not be heard
 PIECE = 1 << 21
 # limit, use, and what of the use is a cache of files: of containers, in both versions of control
@@ -31,15 +32,28 @@ GROUPS = [
 ]
 
 
-@cache
-def keep_freed() -> None:
-    """Have the memory of blocks used again from one block to the next.
+def keep_freed(n_bytes: int) -> None:
+    """Have the memory of a process used again from one piece of work to the next, where a piece
+    takes so much.
 
     glibc gives freed memory back to the system, but for twice the largest array that was freed, if
     that had at most 32 MB. Without such an array, blocks get new pages each time, and these take
-    longer than a few sums over their numbers. An array that is never written takes none.
+    longer than a few sums over their numbers. So one is freed, once; as nothing is written into it,
+    it takes no memory itself. From then on the process keeps up to 60 MB of what it freed, as it
+    does once any array of this size was freed.
     """
-    np.empty(KEPT, np.uint8)
+    # the system takes and gives less at a time anyway
+    if n_bytes >= WORTH_KEEPING:
+        _free_one()
+
+
+@cache
+def _free_one() -> None:
+    try:
+        np.empty(KEPT, np.uint8)
+    except MemoryError:
+        # it would have saved time, no more
+        return
 
 
 def reserve(n_bytes: int, what: str) -> None:

@@ -207,8 +207,6 @@ def _block(structure: Structure, first: int, last: int) -> Block:
             parts[id(family)] = _part(family, first, last, tokens.start)
     of_families = [parts[id(family)] for family in structure.families]
     ranges = tuple(cliques for cliques, _ in of_families)
-    if last - first == structure.n_examples:
-        return Block(slice(first, last), tokens, ranges, structure)
     families = tuple(part for _, part in of_families)
     sizes = None if structure.sizes is None else structure.sizes[tokens]
     return Block(slice(first, last), tokens, ranges, Structure(offsets, families, sizes))

@@ -293,7 +293,7 @@ class Training:
         self.any_known = bool(np.any(codes >= 0))
         self.token_weight = np.repeat(weight, np.diff(observed.offsets))
         # each E-step needs as much memory as the one before
-        keep_freed()
+        keep_freed(8 * len(codes) * n_labels)
 
     @property
     def is_counted(self) -> bool:

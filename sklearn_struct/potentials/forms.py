@@ -160,6 +160,11 @@ def read_form(
 
 def as_numbers(values: object, name: str) -> np.ndarray:
     """An array of numbers, not copied if it is one."""
+    if np.ma.isMaskedArray(values):
+        raise InputTypeError(
+            f"{name} is a masked array: write the scores that count in the place of masked ones, "
+            "such as -inf for what is forbidden, with .filled(value)"
+        )
     try:
         array = np.asarray(values)
     except ValueError:
@@ -223,7 +228,10 @@ def _read_padded(
 
 def _bounds(lengths: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
     """Bounds of the tokens of each sequence, and of its steps."""
-    sizes = np.asarray(lengths)
+    try:
+        sizes = np.asarray(lengths)
+    except ValueError:  # lists of different lengths
+        sizes = np.empty((0, 0))
     if sizes.ndim != 1 or (sizes.size and sizes.dtype.kind not in "iu"):
         raise InputTypeError("lengths must be a list of whole numbers, one for each sequence")
     offsets = np.empty(len(sizes) + 1, np.int64)

@@ -131,7 +131,7 @@ class GivenBlocks(ABC):
         """Call ``work(potentials, block)`` for every block of sequences, on `n_jobs` threads."""
         cuts = self.blocks()
         if len(cuts) > 1:
-            keep_freed()
+            keep_freed(self.scores.nbytes)
 
         def run_all(cuts: list[Block]) -> list[Result]:
             # what comes of it is looked at

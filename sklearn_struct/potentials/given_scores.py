@@ -132,7 +132,8 @@ def read(
 
 def dtype_of(scores: np.ndarray) -> np.dtype:
     """The float type in which scores are computed."""
-    return np.dtype(np.float32 if scores.dtype in (np.float16, np.float32) else np.float64)
+    is_short = scores.dtype.kind == "f" and scores.dtype.itemsize <= 4
+    return np.dtype(np.float32 if is_short else np.float64)
 
 
 def _read_end(scores: ArrayLike | None, name: str, K: int, dtype: np.dtype) -> np.ndarray | None:

@@ -91,8 +91,19 @@ def test_keeping_freed_memory_takes_none():
     def n_pages():
         return int(Path("/proc/self/statm").read_text().split()[1])
 
-    keep_freed.cache_clear()
+    memory._free_one.cache_clear()
+    keep_freed(1000)
+    assert memory._free_one.cache_info().misses == 0
     before = n_pages()
-    keep_freed()
+    keep_freed(1 << 20)
     assert n_pages() - before < 256  # a page has 4 kB or more
-    assert keep_freed.cache_info().misses == 1
+    assert memory._free_one.cache_info().misses == 1
+
+
+def test_keeping_freed_memory_is_no_more_than_a_hint(monkeypatch):
+    """A process that may take little more goes on without."""
+    memory._free_one.cache_clear()
+    monkeypatch.setattr(memory, "KEPT", 1 << 62)
+    keep_freed(1 << 20)
+    assert memory._free_one.cache_info().misses == 1
+    memory._free_one.cache_clear()

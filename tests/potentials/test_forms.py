@@ -89,6 +89,12 @@ WRONG = {
         "lengths sum to 4, but unary has 3 tokens",
     ),
     "lengths of numbers": ((ROWS, TABLE, [1.5, 1.5]), InputTypeError, "list of whole numbers"),
+    "ragged lengths": ((ROWS, TABLE, [[1], [1, 1]]), InputTypeError, "list of whole numbers"),
+    "masked scores": (
+        (np.ma.masked_greater(np.array(ROWS), 0.5), TABLE),
+        InputTypeError,
+        r"unary is a masked array: .* with .filled\(value\)",
+    ),
     "a length below 0": ((ROWS, TABLE, [4, -1]), ValueError, r"lengths\[1\] cannot be -1"),
     "a huge length": ((ROWS, TABLE, [3, 2**62]), ValueError, r"lengths\[1\] cannot be 46"),
     "lengths twice": (([ROWS], TABLE, [3]), ValueError, "None where unary is a list of sequences"),

@@ -57,6 +57,15 @@ def test_scores_of_ends_are_looked_at(end):
         potentials.viterbi(np.zeros((3, 2)), np.eye(2), **{end: [0.0, np.nan]})
 
 
+def test_scores_in_the_order_of_another_machine():
+    """They are computed in the same type, and so to the same bits."""
+    unary = np.random.RandomState(0).normal(size=(7, 3)).astype(np.float32)
+    table = np.eye(3, dtype=np.float32)
+    wanted = potentials.log_partition(unary, table)
+    turned = potentials.log_partition(unary.astype(">f4"), table.astype(">f4"))
+    np.testing.assert_array_equal(turned, wanted)
+
+
 @pytest.mark.parametrize("function", FUNCTIONS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_largest_scores_add_up(dtype, function):

@@ -66,12 +66,20 @@ def read_transitions(rule: TransitionRule, classes: np.ndarray) -> Transitions |
             f"allowed_transitions has shape {pairs.shape}, but {K} labels need ({K}, {K})"
         )
     if pairs.dtype != bool:
-        raise InputTypeError(f"allowed_transitions must hold booleans, got dtype {pairs.dtype}")
+        raise InputTypeError(
+            f"allowed_transitions must hold booleans, got dtype {pairs.dtype}: write True for what "
+            "is allowed, or use .astype(bool)"
+        )
     # a matrix says nothing of the ends
     return Transitions(np.ones(K, dtype=bool), pairs, np.ones(K, dtype=bool))
 
 
 def _as_table(rule: ArrayLike) -> np.ndarray:
+    if isinstance(rule, set | frozenset) or np.ma.isMaskedArray(rule):
+        raise InputTypeError(
+            f"allowed_transitions is a {type(rule).__name__}: give a matrix of booleans, or a dict "
+            "{label: [forbidden labels]}"
+        )
     try:
         return np.asarray(rule)
     except ValueError as error:
@@ -99,7 +107,8 @@ def _parts(label: Label, name: str) -> tuple[str, str]:
         letters = ", ".join(SCHEMES[name].letters)
         raise UnknownLabelError(
             f"allowed_transitions={name!r}: label {label!r} is neither 'O' nor one of {letters}, a "
-            "hyphen and a type"
+            "hyphen and a type; labels that are no tags, such as types of segments, need a dict "
+            "{label: [forbidden labels]} or a matrix"
         )
     return letter, kind
 

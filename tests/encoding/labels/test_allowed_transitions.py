@@ -91,6 +91,10 @@ def test_matrix_of_a_wrong_shape(shape):
 
 @pytest.mark.parametrize("dtype", [float, int, object])
 def test_matrix_of_other_things_than_booleans(dtype):
+    with pytest.raises(InputTypeError, match="is a set: give a matrix of booleans, or a dict"):
+        read_transitions({("O", "B-X")}, np.array(["B-X", "O"]))
+    with pytest.raises(InputTypeError, match="is a MaskedArray"):
+        read_transitions(np.ma.masked_all((2, 2), bool), np.array(["B-X", "O"]))
     with pytest.raises(InputTypeError, match="must hold booleans, got dtype"):
         read_transitions(np.ones((2, 2), dtype=dtype), np.array(["a", "b"]))
 
