@@ -5,6 +5,9 @@
 A path is a page, or a folder with pages. A page is one namespace, from its first block to its last.
 Of reStructuredText all ``>>>`` are doctests. Of Markdown each fenced block that begins with ``>>>``
 is a doctest; those of ``python`` are run where all of them are whole programs (`PROGRAMS`).
+
+Decimal numbers may differ by 1 in their last digit, or by 2 where that is the third or a later one:
+fits end at places that differ a little between CPUs.
 """
 
 from __future__ import annotations
@@ -16,14 +19,41 @@ import sys
 import tempfile
 import traceback
 from contextlib import chdir
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DECIMAL = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?")
 PROMPT = ">>>"
 PROGRAMS = ("README.md",)
 MADE_BY_BUILDS = ("_build", "_templates", "gallery", "generated")
+
+
+class NearNumbers(doctest.OutputChecker):
+    """Output is right if it is as written, but for the last digits of decimal numbers."""
+
+    def check_output(self, want: str, got: str, optionflags: int) -> bool:
+        """Whether it is."""
+        if super().check_output(want, got, optionflags):
+            return True
+        wanted = DECIMAL.findall(want)
+        given = DECIMAL.findall(got)
+        if len(wanted) != len(given) or not all(map(are_near, wanted, given)):
+            return False
+        # with these numbers in the places of those, all else must be the same
+        numbers = iter(wanted)
+        return super().check_output(want, DECIMAL.sub(lambda _: next(numbers), got), optionflags)
+
+
+def are_near(wanted: str, given: str) -> bool:
+    """Whether two numbers differ by no more than a unit of the last digit of the first one, or two
+    units where that is the third or a later decimal.
+    """
+    last = int(Decimal(wanted).as_tuple().exponent)
+    units = 2 if last <= -3 else 1
+    return abs(Decimal(wanted) - Decimal(given)) <= units * Decimal(1).scaleb(last)
 
 
 def pages_of(path: Path) -> list[Path]:
@@ -55,7 +85,7 @@ def faults_of(page: Path) -> int:
 
 def _doctest(text: str, namespace: dict[str, Any], page: Path, line: int) -> int:
     test = doctest.DocTestParser().get_doctest(text, namespace, page.name, str(page), line)
-    runner = doctest.DocTestRunner(optionflags=OPTIONS)
+    runner = doctest.DocTestRunner(NearNumbers(), optionflags=OPTIONS)
     runner.run(test, clear_globs=False)
     namespace.update(test.globs)
     return runner.failures

@@ -67,6 +67,28 @@ def test_examples_that_fail(tmp_path, name, capsys):
     assert f"{name}: 1 examples fail" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("printed", "is_right"),
+    [
+        ("score 30.424, [ 0.12 -1.5e-03]", True),
+        ("score 30.426, [ 0.13 -1.6e-03]", True),
+        ("score 30.427, [ 0.12 -1.5e-03]", False),
+        ("score 30.424, [ 0.14 -1.5e-03]", False),
+        ("score 30.424, [ 0.12 -1.5e-02]", False),
+        ("score 30.424, [ 0.12 1.5e-03]", False),
+        ("scores 30.424, [ 0.12 -1.5e-03]", False),
+        ("score 30.424, [ 0.12]", False),
+        ("score 31, [ 0.12 -1.5e-03]", False),
+    ],
+)
+def test_decimals_may_differ_in_their_last_digits(tmp_path, printed, is_right):
+    from check_examples import main
+
+    page = f'>>> print("{printed}")\nscore 30.424, [ 0.12 -1.5e-03]\n'
+    (tmp_path / "a.rst").write_text(page)
+    assert main([str(tmp_path)]) == int(not is_right)
+
+
 def test_syntax_errors_are_faults(tmp_path):
     from check_examples import main
 
