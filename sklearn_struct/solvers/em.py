@@ -54,6 +54,8 @@ def em(
     expectations, value = expect(start)
     for n_iter in range(1, max_iter + 1):
         parameters = maximise(expectations)
+        # they may be large, and are not needed while the next ones are made
+        del expectations
         before = value
         expectations, value = expect(parameters)
         # EM never lowers the likelihood, so the gain needs no absolute value
