@@ -51,13 +51,15 @@ def em(
     """
     parameters = start
     # the value comes with expectations, so the last ones are made for their value alone
-    expectations, value = expect(start)
+    expected = expect(start)
+    value = expected[1]
     for n_iter in range(1, max_iter + 1):
-        parameters = maximise(expectations)
-        # they may be large, and are not needed while the next ones are made
-        del expectations
+        parameters = maximise(expected[0])
         before = value
-        expectations, value = expect(parameters)
+        # expectations may be large, and are not needed while the next ones are made
+        del expected
+        expected = expect(parameters)
+        value = expected[1]
         # EM never lowers the likelihood, so the gain needs no absolute value
         converged = value - before <= tol
         if (callback is not None and callback(n_iter, parameters, value)) or converged:
