@@ -67,64 +67,44 @@ def join(
     S = len(pieces.begins)
     for p in range(0, len(joints.is_whole), LANES):
         find_begins(offsets, p * S, joints.first[p], pieces)
-        n = _multiply_last(node, p, pieces, every, most_steps, joints.end)
+        n = _multiply(node, p, pieces, True, every, most_steps)
         if n == 0:
             return False
         for r in range(p, p + LANES):
             joints.is_whole[r] = n == S
-        if n == S:
-            _keep(pieces, p, joints.begin)
-        elif not _multiply_first(node, p, pieces, every, most_steps, joints.begin):
+        _keep(pieces, p, joints.end)
+        if n < S and _multiply(node, p, pieces, False, every, most_steps) == 0:
             return False
+        _keep(pieces, p, joints.begin)
     _alphas(joints)
     _betas(joints)
     return True
 
 
-@inlined
-def _multiply_last(
-    node: np.ndarray, p: int, pieces: Pieces, every: int, most_steps: int, products: np.ndarray
+@uncounted
+def _multiply(
+    node: np.ndarray, p: int, pieces: Pieces, at_end: bool, every: int, most_steps: int
 ) -> int:
-    """Write the products of as many last steps as tell the alpha behind them, or of all; return how
-    many, or 0.
+    """M becomes the products of as many last steps as tell the alpha behind them, or of as many
+    first steps as tell the beta before them, or of all; return how many, or 0.
     """
     S = len(pieces.begins)
     n = 0
     _begin(pieces)
     while n < most_steps:
         more = min(n + max(FEWEST_STEPS, n // 2), S)
-        fill(node, p * S, S - more, S - n, pieces)
-        for s in range(S - 1 - n, S - 1 - more, -1):
-            _put_before(pieces, s)
+        fill(node, p * S, S - more if at_end else n, S - n if at_end else more, pieces)
+        for i in range(n, more):
+            s = S - 1 - i if at_end else i
+            if at_end:
+                _put_before(pieces, s)
+            else:
+                _put_behind(pieces, s)
             if s % every == 0:
                 _scale(pieces)
         n = more
         _scale(pieces)
         if n == S or _is_forgetful(pieces):
-            _keep(pieces, p, products)
-            return n
-    return 0
-
-
-@inlined
-def _multiply_first(
-    node: np.ndarray, p: int, pieces: Pieces, every: int, most_steps: int, products: np.ndarray
-) -> int:
-    """The same of the first steps, and of the beta before them."""
-    S = len(pieces.begins)
-    n = 0
-    _begin(pieces)
-    while n < most_steps:
-        more = min(n + max(FEWEST_STEPS, n // 2), S)
-        fill(node, p * S, n, more, pieces)
-        for s in range(n, more):
-            _put_behind(pieces, s)
-            if s % every == 0:
-                _scale(pieces)
-        n = more
-        _scale(pieces)
-        if n == S or _is_forgetful(pieces):
-            _keep(pieces, p, products)
             return n
     return 0
 
