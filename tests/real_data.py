@@ -8,6 +8,11 @@ import os
 
 import pytest
 
+# of tests that read corpora by other ways than `real`
+NEEDS_HOME = pytest.mark.skipif(
+    "SKLEARN_STRUCT_DATA" not in os.environ, reason="no data home: SKLEARN_STRUCT_DATA is not set"
+)
+
 
 def real(fetch, **options):
     """What `fetch` gives from local files alone."""

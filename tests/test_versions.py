@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from public_estimators import CHAINS, public_classes
+from real_data import NEEDS_HOME
 from sklearn.utils._param_validation import Options, StrOptions
 from versions import bits, renamed
 from versions.cases import CASES, Case, Spec, built
@@ -442,6 +443,7 @@ def test_a_side_has_its_own_package_and_cache(tmp_path, monkeypatch):
     assert a.environment()["NUMBA_CACHE_DIR"] != b.environment()["NUMBA_CACHE_DIR"]
 
 
+@NEEDS_HOME
 @pytest.mark.corpus
 @pytest.mark.parametrize("name", CORPORA)
 def test_corpora_can_be_read(name):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from real_data import NEEDS_HOME
 
 X = [np.array(x, dtype=float)[:, None] for x in ([-1, 0], [0, 1], [1, 1, 0], [0, -1, 1])]
 Y = [["inner" if v == 0 else "outer" for v in x[:, 0]] for x in X]
@@ -134,6 +135,7 @@ def test_solvers_are_compared_start_by_start():
     assert alone.figures == {}
 
 
+@NEEDS_HOME
 @pytest.mark.corpus
 def test_parts_of_corpora():
     from papers.hidden_starts import CORPORA

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from real_data import NEEDS_HOME
 
 
 def test_a_fold_is_held_out():
@@ -32,6 +33,7 @@ def test_what_was_chosen_was_among_the_choices():
         assert chosen in benchmark.FIELD_CHOICES
 
 
+@NEEDS_HOME
 @pytest.mark.corpus
 def test_the_split_of_letters():
     from papers.label_states import letters
