@@ -19,12 +19,12 @@ from lib.sources import Source
 from sklearn_struct.containers.structures import Block
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
-    Observed,
     Options,
     Training,
     emission,
     potentials,
 )
+from sklearn_struct.hidden_markov.observed import Observed
 
 ACCURACY = "dev accuracy, %"
 TRAINING = "training"

@@ -186,6 +186,28 @@ class Pool:
         # in the order of the work, whoever has done it: sums of the results have one order
         return [results[i] for i in range(n)]
 
+    def fold(self, function: Callable[[int], T], both: Callable[[T, T], T], n: int) -> T:
+        """What `both` makes of the results of `map` and those before, in the order of the work: no
+        more of them are kept than are made at a time. n is at least 1.
+        """
+        waiting: dict[int, T] = {}
+        folded: dict[int, T] = {}  # by how many results there are in it
+        lock = Lock()
+
+        def work(i: int) -> None:
+            result = function(i)
+            with lock:
+                waiting[i] = result
+                done = next(iter(folded), 0)
+                while done in waiting:
+                    following = waiting.pop(done)
+                    value = both(folded.pop(done), following) if done else following
+                    done += 1
+                    folded[done] = value
+
+        self.map(work, n)
+        return folded[n]
+
 
 def _n_threads(n_jobs: int | None) -> int:
     """As many as joblib would start jobs here.

@@ -28,6 +28,7 @@ __all__ = [
     "product",
     "ranges",
     "refuse_wider_cliques",
+    "unlisted_chain",
     "zeros",
 ]
 
@@ -95,6 +96,15 @@ def chain(offsets: np.ndarray, order: int = 1) -> Structure:
     """
     offsets = np.asarray(offsets, dtype=np.int64)
     return Structure(offsets, tuple(_neighbours(offsets, r) for r in clique_sizes(order)))
+
+
+def unlisted_chain(offsets: np.ndarray) -> Structure:
+    """Linear chains whose pairs of neighbours are counted, not listed: kernels of first order read
+    where sequences begin and end, and a list takes more memory than two labels' scores.
+    """
+    lengths = np.diff(offsets)
+    bounds = np.concatenate([[0], np.cumsum(np.maximum(lengths - 1, 0))])
+    return Structure(offsets, (Family(np.empty((0, 2), np.int64), bounds),))
 
 
 def _neighbours(offsets: np.ndarray, r: int) -> Family:

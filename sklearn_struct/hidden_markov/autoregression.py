@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,7 +13,9 @@ import numpy as np
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
 from sklearn_struct.hidden_markov.gaussian_moments import above
 from sklearn_struct.hidden_markov.gaussians import Gaussians, draw_numbers, log_densities, of_kind
+from sklearn_struct.hidden_markov.moments import slices
 from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
+from sklearn_struct.hidden_markov.regressors import Regressors, regressors_of
 
 __all__ = ["Autoregressive", "AutoregressiveSteps"]
 
@@ -120,39 +124,52 @@ class AutoregressiveSteps(NumberSteps):
 
     p: int
 
-    def fit(
+    def counts(
         self,
         x: np.ndarray,
         offsets: np.ndarray,
+        rows: slice,
         posterior: np.ndarray,
         before: Autoregressive | None,
-        spare: np.ndarray,
-    ) -> Autoregressive:
+    ) -> Regressors:
+        """Sums of squares of each token together with those before it."""
+        first, stop, _ = rows.indices(len(x))
+        parts = [
+            self._regressors(
+                x, offsets, slice(first + part.start, first + part.stop), posterior[part]
+            )
+            for part in slices(stop - first)
+        ]
+        return reduce(Regressors.merged, parts)
+
+    def of_all(self, x: np.ndarray, offsets: np.ndarray, weight: np.ndarray) -> Regressors:
+        """See `NumberSteps`."""
+        return self.counts(x, offsets, slice(None), weight[:, None], None)
+
+    def fit(self, counts: Regressors, spare: Callable[[], Regressors]) -> Autoregressive:
         """Weighted least squares. A state without mass has the regression of all rows."""
-        z, is_given = lags(x, offsets, slice(None), self.p)
-        weight = np.where(is_given[:, None], 0.0, posterior)
-        mass = weight.sum(axis=0)
-        empty = mass < TINY
+        empty = counts.mass < TINY
+        mass = np.where(empty, 0.0, counts.mass)
         if np.any(empty):
-            of_all = weight.sum(axis=1)
-            if of_all.sum() < TINY:
-                of_all = np.where(is_given, 0.0, spare)
-            weight[:, empty] = of_all[:, None]
-        K = len(mass)
-        d = x.shape[1]
-        slope = np.empty((K, z.shape[1], d))
-        mean = np.empty((K, d))
-        moments = np.empty((K, d, d))
-        for k in range(K):
-            slope[k], mean[k], moments[k] = _regression(z, x, weight[:, k])
-        coefficient = np.swapaxes(slope.reshape(K, self.p, d, d), 2, 3).copy()
+            of_all = counts.of_all
+            counts = counts.with_states_of(of_all if of_all.mass[0] >= TINY else spare(), empty)
+        d = len(self.floor)
+        slope, mean, moments = counts.regressions(d)
+        coefficient = np.swapaxes(slope.reshape(len(mass), self.p, d, d), 2, 3).copy()
         if self.kind == "tied":
             # a state without mass has nothing to say about a covariance of all
-            share = np.ones(K) if np.all(empty) else mass
+            share = np.ones(len(mass)) if np.all(empty) else mass
             rest = Gaussians(mean, np.tensordot(share / share.sum(), moments, 1), "tied")
         else:
             rest = of_kind(Gaussians(mean, moments, "full"), self.kind)
         return Autoregressive(coefficient, above(rest, self.floor))
+
+    def _regressors(
+        self, x: np.ndarray, offsets: np.ndarray, rows: slice, posterior: np.ndarray
+    ) -> Regressors:
+        before, is_given = lags(x, offsets, rows, self.p)
+        weight = np.where(is_given[:, None], 0.0, posterior)
+        return regressors_of(np.hstack([before, x[rows]]), weight)
 
     def random(
         self,
@@ -163,7 +180,8 @@ class AutoregressiveSteps(NumberSteps):
         rng: np.random.RandomState,
     ) -> Autoregressive:
         """The regression of all rows, with constants at random residuals."""
-        alike = self.fit(x, offsets, share[:, None], None, share)
+        of_all = self.of_all(x, offsets, share)
+        alike = self.fit(of_all, lambda: of_all)
         z, is_given = lags(x, offsets, slice(None), self.p)
         weight = np.where(is_given, 0.0, share)
         rest = random_gaussians(
@@ -174,21 +192,3 @@ class AutoregressiveSteps(NumberSteps):
     def taken_over(self, before: Autoregressive) -> Autoregressive:
         """See `NumberSteps`."""
         return before._replace(rest=of_kind(before.rest, self.kind))
-
-
-def _regression(
-    z: np.ndarray, x: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Slopes and constants of the weighted regression of x on z, and the moments of what is left.
-
-    If z does not tell the slopes, they are the smallest ones.
-    """
-    used = weight > 0
-    root = np.sqrt(weight[used] / weight[used].sum())[:, None]
-    middle = (root**2 * z[used]).sum(axis=0)
-    level = (root**2 * x[used]).sum(axis=0)
-    # differences from the means, as squares of large numbers would cancel
-    away = root * (z[used] - middle)
-    slope = np.linalg.lstsq(away, root * (x[used] - level), rcond=None)[0]
-    left = root * (x[used] - level) - away @ slope
-    return slope, level - middle @ slope, left.T @ left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,23 +26,34 @@ class NumberSteps(ABC):
         return False
 
     @abstractmethod
-    def fit(
-        self,
-        x: np.ndarray,
-        offsets: np.ndarray,
-        posterior: np.ndarray,
-        before: Any,
-        spare: np.ndarray,
+    def counts(
+        self, x: np.ndarray, offsets: np.ndarray, rows: slice, posterior: np.ndarray, before: Any
     ) -> Any:
-        """The most probable distributions given posteriors (n, K), or a step of EM from those
-        `before`. If no row has a posterior, the weights of rows are `spare`.
+        """What `fit` needs of some rows, whose posteriors (n, K) are given. ``a.merged(b)`` is that
+        of the rows of both. What is missing is expected under the distributions `before`.
+        """
+
+    @abstractmethod
+    def of_all(self, x: np.ndarray, offsets: np.ndarray, weight: np.ndarray) -> Any:
+        """Counts of all weighted rows, as of one state."""
+
+    @abstractmethod
+    def fit(self, counts: Any, spare: Callable[[], Any]) -> Any:
+        """The most probable distributions; if no row has a posterior, those of `spare`, which are
+        `of_all`.
         """
 
     def begin(
-        self, x: np.ndarray, offsets: np.ndarray, posterior: np.ndarray, rng: np.random.RandomState
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        K: int,
+        rng: np.random.RandomState,
     ) -> Any:
-        """What stands for `before` in the first step, where states are known; None if `fit` needs
-        nothing.
+        """What stands for `before` in the first step, where states of rows are known (-1 where they
+        are not); None if nothing is missing.
         """
         return None
 

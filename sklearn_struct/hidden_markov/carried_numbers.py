@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.em_steps import Observed
+from sklearn_struct.hidden_markov.observed import Observed
 
 __all__ = ["Carried", "carried", "last_rows"]
 

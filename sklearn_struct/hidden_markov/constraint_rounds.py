@@ -10,6 +10,7 @@ from sklearn_struct.containers.structures import Block
 from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
 from sklearn_struct.hidden_markov.gaussians import mixed_gaussians
 from sklearn_struct.hidden_markov.markov_chain import Markov, potentials, tally
+from sklearn_struct.hidden_markov.moments import known_posteriors
 from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints
 from sklearn_struct.inference.chains.chain import Chain
 
@@ -38,16 +39,25 @@ class ConstraintRounds(NamedTuple):
         codes, score = self.best(model)
         exists = score > -np.inf
         weight = training.weight * exists / np.maximum(exists.sum(axis=0), 1)
-        lengths = np.diff(training.structure.offsets)
-        posterior = np.zeros((len(training.codes), training.n_labels))
-        every = np.arange(len(posterior))
-        counts = []
-        for labels, share in zip(codes, weight, strict=True):
-            np.add.at(posterior, (every, labels), np.repeat(share, lengths))
-            counts.append(tally(labels, training.structure, share, training.n_labels, 1))
-        total = Markov(*(np.sum(tables, axis=0) for tables in zip(*counts, strict=True)))
+        K = training.n_labels
+
+        def count(b: int) -> Expectation:
+            block = training.blocks[b]
+            structure = training.inference.structure(block.structure.offsets)
+            lengths = np.diff(structure.offsets)
+            posterior = np.zeros((structure.offsets[-1], K))
+            counts = []
+            for labelling, share in zip(codes, weight, strict=True):
+                labels = labelling[block.tokens]
+                of_block = share[block.examples]
+                posterior += known_posteriors(labels, np.repeat(of_block, lengths), K)
+                counts.append(tally(labels, structure, of_block, K, 1))
+            markov = Markov(*(np.sum(tables, axis=0) for tables in zip(*counts, strict=True)))
+            return Expectation(markov, training.emitted(block, posterior, model.gaussians))
+
+        expected = training.pool.fold(count, Expectation.merged, len(training.blocks))
         value = float(training.weight @ np.where(exists[0], score[0], 0.0))
-        return Expectation(total, posterior), value
+        return expected, value
 
     def maximise(self, expectation: Expectation) -> HiddenMarkov:
         """The mixture of the model of these counts with the supervised one."""

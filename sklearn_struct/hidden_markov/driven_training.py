@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,10 +19,10 @@ from sklearn_struct.hidden_markov.driven_transitions import (
 from sklearn_struct.hidden_markov.em_steps import (
     Expectation,
     HiddenMarkov,
-    Observed,
     Options,
     Training,
 )
+from sklearn_struct.hidden_markov.observed import Observed
 
 __all__ = ["DrivenTraining", "driven_start"]
 
@@ -60,9 +60,9 @@ class DrivenTraining(Training):
         n_rows = len(after) + len(self.inputs.rows)
         reserve(8 * n_rows * n_columns(n_labels, 2), "EM with inputs of each transition")
 
-    def counted(self, codes: np.ndarray) -> Expectation:
-        """Counts of the labels that are known (others are -1), and of them alone."""
-        counts = super().counted(codes)
+    def counted(self, codes: np.ndarray, before: Any = None) -> Expectation:
+        """See `Training.counted`."""
+        counts = super().counted(codes, before)
         family = self.structure.families[0]
         K = self.n_labels
         known = np.flatnonzero((codes[family.nodes] >= 0).all(axis=1))
@@ -80,10 +80,10 @@ class DrivenTraining(Training):
         # of each transition, as each has its inputs
         pairs = np.zeros((len(self.structure.families[0].nodes), n_columns(self.n_labels, 2)))
 
-        def room(theta: Potentials, block: Block, node: np.ndarray) -> Potentials:
+        def room(theta: Potentials, block: Block) -> tuple[np.ndarray, ...]:
             table = pairs[block.cliques[0]]
             # of a block without transitions a table that nothing is put into
-            return Potentials(node, (table if len(table) else np.zeros((1, pairs.shape[1])),))
+            return (table if len(table) else np.zeros((1, pairs.shape[1])),)
 
         expected, value = self._expected(model, room)
         return expected._replace(driven=self._of_inputs(pairs, model.logits)), value

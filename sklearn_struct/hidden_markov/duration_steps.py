@@ -70,18 +70,7 @@ class DurationTraining:
 
     def counted(self, codes: np.ndarray) -> DurationExpectation:
         """Counts of the states that are known (others are -1), of whose runs durations are."""
-        plain = self.plain
-        longest = self.options.longest
-        offsets = plain.observed.offsets
-        first, length = semi_markov.runs(codes, offsets)
-        is_last = np.isin(first + length, offsets)
-        cut = is_last & self.options.censored
-        tables = np.zeros((2, plain.n_labels, longest))
-        known = codes[first] >= 0
-        # a state that a labelling has last longer counts as one that lasts as long as any
-        place = (cut.astype(int), codes[first], np.minimum(length, longest) - 1)
-        np.add.at(tables, tuple(rows[known] for rows in place), plain.token_weight[first][known])
-        return DurationExpectation(plain.counted(codes), DurationCounts(*tables))
+        return DurationExpectation(self.plain.counted(codes), self._runs(codes))
 
     def value(self, model: SemiMarkov) -> float:
         """What `expect` says where all states of positive weight are known."""
@@ -101,25 +90,28 @@ class DurationTraining:
         prior, -inf if there is a sequence that the model cannot emit.
         """
         plain = self.plain
-        posterior = np.empty((len(plain.codes), plain.n_labels))
 
-        def work(b: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+        def work(b: int) -> tuple[Expectation, np.ndarray, float]:
             block = plain.blocks[b]
             weight = plain.weight[block.examples]
             out, log_Z = semi_markov.sums(self._segments(model, block), weight)
-            posterior[block.tokens] = out.node
             start = out.node[ends(block.structure)[0]].sum(axis=0)
+            markov = Markov(start, out.edge[0], np.zeros(plain.n_labels))
+            emitted = plain.emitted(block, out.node, model.hidden.gaussians)
             # 0 times a log Z of -inf would be NaN
             value = float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
-            return start, out.edge[0], out.length, value
+            return Expectation(markov, emitted), out.length, value
 
-        starts, pairs, lengths, values = zip(*plain.pool.map(work, len(plain.blocks)), strict=True)
-        markov = Markov(np.sum(starts, axis=0), np.sum(pairs, axis=0), np.zeros(plain.n_labels))
-        ended, *cut = np.sum(lengths, axis=0).transpose(0, 2, 1)
+        def both(
+            a: tuple[Expectation, np.ndarray, float], b: tuple[Expectation, np.ndarray, float]
+        ) -> tuple[Expectation, np.ndarray, float]:
+            return a[0].merged(b[0]), a[1] + b[1], a[2] + b[2]
+
+        hidden, lengths, value = plain.pool.fold(work, both, len(plain.blocks))
+        ended, *cut = lengths.transpose(0, 2, 1)
         counts = DurationCounts(ended, cut[0] if cut else np.zeros_like(ended))
-        hidden = Expectation(markov, posterior, model.hidden.gaussians)
         expected = DurationExpectation(hidden, counts, model.durations)
-        return expected, sum(values) + self.prior(model)
+        return expected, value + self.prior(model)
 
     def maximise(self, expectation: DurationExpectation) -> SemiMarkov:
         """The most probable parameters, given expected counts."""
@@ -172,7 +164,7 @@ class DurationTraining:
             labels = np.empty(len(theta.node), np.int32)
             plain.inference.argmax(theta, block.structure, labels)
             states[block.tokens] = labels
-        _, (ended, cut), _ = self.counted(states)
+        ended, cut = self._runs(states)
         # as if each state had lasted once as long as any: nothing is impossible where EM starts
         raised = DurationCounts(ended + 1.0 / self.options.longest, cut)
         durations = fit_durations(self.options.kind, raised, self.options.smoothing)
@@ -188,6 +180,20 @@ class DurationTraining:
             seen = np.exp(durations.log_p)
             durations = fit_durations(options.kind, DurationCounts(seen, np.zeros_like(seen)), 0.0)
         return SemiMarkov(model.hidden, durations, options.censored)
+
+    def _runs(self, codes: np.ndarray) -> DurationCounts:
+        """How long known states last; one that lasts longer than any may counts as the longest."""
+        longest = self.options.longest
+        offsets = self.plain.observed.offsets
+        first, length = semi_markov.runs(codes, offsets)
+        is_last = np.isin(first + length, offsets)
+        cut = is_last & self.options.censored
+        tables = np.zeros((2, self.plain.n_labels, longest))
+        known = codes[first] >= 0
+        place = (cut.astype(int), codes[first], np.minimum(length, longest) - 1)
+        weight = self.plain.token_weight[first][known]
+        np.add.at(tables, tuple(rows[known] for rows in place), weight)
+        return DurationCounts(*tables)
 
     def _segments(self, model: SemiMarkov, block: Block) -> semi_markov.Segments:
         """Those of a block that known states allow."""

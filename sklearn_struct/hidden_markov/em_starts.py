@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.hidden_markov import multinomial, poisson
-from sklearn_struct.hidden_markov.densities import log_ratios, value_counts
+from sklearn_struct.hidden_markov.densities import log_ratios
 from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
 from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, n_contexts
 
@@ -21,26 +21,24 @@ def labelled_start(
     others.
     """
     # labels that are not known do not count: EM adds what is expected of them later
-    counts, posterior, *_ = training.counted(codes)
     observed = training.observed
-    begin = training.options.numbers.begin(observed.numbers, observed.offsets, posterior, rng)
-    model = training.maximise(
-        Expectation(Markov(*(table + 1.0 for table in counts)), posterior, begin)
+    weight = training.token_weight
+    K = training.n_labels
+    begin = training.options.numbers.begin(
+        observed.numbers, observed.offsets, codes, weight, K, rng
     )
-    tables = [
-        log_ratios(value_counts(column, posterior, table.shape[1]), 1.0)
-        for column, table in zip(training.observed.codes, model.tables, strict=True)
-    ]
+    counts = training.counted(codes, begin)
+    raised = Markov(*(table + 1.0 for table in counts.markov))
+    model = training.maximise(Expectation(raised, counts.emitted))
+    emitted = counts.emitted
+    tables = [log_ratios(table, 1.0) for table in emitted.values]
     rates = poisson.fit_rates(
-        training.observed.events,
-        posterior,
-        training.options.least_rates,
-        training.token_weight,
-        imagined=1.0,
+        emitted.events, training.options.least_rates, training.spare_events, imagined=1.0
     )
-    outcomes = multinomial.fit_outcomes(training.observed.trials, posterior, 1.0)
+    outcomes = multinomial.fit_outcomes(emitted.trials, 1.0)
     # labels that nobody has given begin at random, or all of them would stay the same
-    unseen = posterior.sum(axis=0) == 0
+    known = codes >= 0
+    unseen = np.bincount(codes[known], weights=weight[known], minlength=K) == 0
     if np.any(unseen):
         spare = random_start(training, rng)
         model = model._replace(gaussians=model.gaussians.with_states_of(spare.gaussians, unseen))

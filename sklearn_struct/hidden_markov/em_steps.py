@@ -5,29 +5,29 @@ given the label.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.memory_checks import keep_freed
-from sklearn_struct.containers.structures import Block, Potentials
+from sklearn_struct.containers.structures import Block, Potentials, Structure, unlisted_chain
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
-from sklearn_struct.hidden_markov.counts import Counts
-from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, n_parameters, value_counts
+from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, n_parameters
 from sklearn_struct.hidden_markov.driven_transitions import DrivenCounts, Logits, log_transitions
+from sklearn_struct.hidden_markov.emission_counts import EmissionCounts, emission_counts
 from sklearn_struct.hidden_markov.markov_chain import Markov
+from sklearn_struct.hidden_markov.moments import Sums, known_posteriors, sums_of
 from sklearn_struct.hidden_markov.number_steps import number_steps
+from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.inference.chains.chain import Chain
 
 __all__ = [
     "IMPOSSIBLE",
     "Expectation",
     "HiddenMarkov",
-    "Observed",
     "Options",
     "Training",
     "emission",
@@ -42,54 +42,6 @@ __all__ = [
 # and finite, so that these can be counted at all
 PART = 50_000  # tokens times contexts of a block
 IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
-
-
-@dataclass(frozen=True)
-class Observed:
-    """What was emitted: codes (n,) of each categorical stream, all columns of measurements (n, d),
-    bounds of sequences; counts of events, and of the outcomes of trials. ``inputs`` (n, p) are not
-    emitted: those of a token drive the transition to it.
-    """
-
-    codes: list[np.ndarray]
-    numbers: np.ndarray
-    offsets: np.ndarray
-    events: Counts = field(default_factory=Counts.none)
-    trials: Counts = field(default_factory=Counts.none)
-    inputs: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Number of tokens of each sequence."""
-        return np.diff(self.offsets)
-
-    @property
-    def measured(self) -> np.ndarray:
-        """All that is numeric (n, c), in units in which tokens that are alike are near each other.
-
-        The variance of the root of a Poisson count, and of the root of a share, is nearly the same
-        for all labels.
-        """
-        columns = [self.numbers]
-        if self.events.numbers.shape[1]:
-            columns.append(np.sqrt(self.events.numbers))
-        if self.trials.numbers.shape[1]:
-            total = self.trials.numbers.sum(axis=1, keepdims=True)
-            columns.append(np.sqrt(self.trials.numbers / np.where(total == 0, np.nan, total)))
-        return columns[0] if len(columns) == 1 else np.hstack(columns)
-
-    @property
-    def numeric(self) -> dict[str, np.ndarray]:
-        """All numbers (n, c), by how they are distributed; inputs are given."""
-        return {
-            "gaussian": self.numbers,
-            "poisson": self.events.numbers,
-            "multinomial": self.trials.numbers,
-            "input": self.inputs,
-        }
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
 
 
 class HiddenMarkov(NamedTuple):
@@ -170,15 +122,16 @@ class Options(NamedTuple):
 
 
 class Expectation(NamedTuple):
-    """Expected counts of the chain, and weighted posteriors (n, K) of the labels, of which M-steps
-    take emissions; missing numbers are expected under ``gaussians``. ``driven`` are counts of
-    transitions by their inputs.
-    """
+    """Expected counts of the chain, of emissions, and of transitions by their inputs."""
 
     markov: Markov
-    posterior: np.ndarray
-    gaussians: Any = None
+    emitted: EmissionCounts
     driven: DrivenCounts | None = None
+
+    def merged(self, other: Expectation) -> Expectation:
+        """Those of the tokens of both."""
+        markov = Markov(*(a + b for a, b in zip(self.markov, other.markov, strict=True)))
+        return Expectation(markov, self.emitted.merged(other.emitted))
 
 
 def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray:
@@ -283,7 +236,6 @@ class Training:
         self.options = options
         self.pool = pool
         self.inference = Chain(options.order)
-        self.structure = self.inference.structure(observed.offsets)
         # the same for any number of threads, so that sums have one order; few where data are small,
         # as each costs a fifth of a millisecond
         n_tokens = max(3000, PART // chains.n_contexts(n_labels, options.order))
@@ -291,9 +243,20 @@ class Training:
             self.structure, n_labels, n_tokens, min(16, 1 + len(codes) // n_tokens)
         )
         self.any_known = bool(np.any(codes >= 0))
-        self.token_weight = np.repeat(weight, np.diff(observed.offsets))
         # each E-step needs as much memory as the one before
         keep_freed(8 * len(codes) * n_labels)
+
+    @property
+    def structure(self) -> Structure:
+        """The chains of all sequences. Pairs are listed only where something is read of each."""
+        if self.options.order == 1 and not self.observed.inputs.shape[1]:
+            return unlisted_chain(self.observed.offsets)
+        return self.inference.structure(self.observed.offsets)
+
+    @property
+    def token_weight(self) -> np.ndarray:
+        """The weight (n,) of each token: that of its sequence."""
+        return np.repeat(self.weight, self.observed.lengths)
 
     @property
     def is_counted(self) -> bool:
@@ -303,13 +266,35 @@ class Training:
         # labels of sequences that do not count need not be known
         return bool(np.all(self.codes[self.token_weight > 0] >= 0))
 
-    def counted(self, codes: np.ndarray) -> Expectation:
-        """Counts of the labels that are known (others are -1), and of them alone."""
-        known = codes >= 0
-        posterior = np.zeros((len(known), self.n_labels))
-        posterior[known, codes[known]] = self.token_weight[known]
-        counts = chains.tally(codes, self.structure, self.weight, self.n_labels, self.options.order)
-        return Expectation(counts, posterior)
+    def counted(self, codes: np.ndarray, before: Any = None) -> Expectation:
+        """Counts of the labels that are known (others are -1), and of them alone; what is missing
+        of their numbers is expected under the distributions `before`.
+        """
+        K = self.n_labels
+
+        def work(b: int) -> Expectation:
+            block = self.blocks[b]
+            labels = codes[block.tokens]
+            weight = self.weight[block.examples]
+            structure = self.inference.structure(block.structure.offsets)
+            of_tokens = np.repeat(weight, np.diff(structure.offsets))
+            return Expectation(
+                chains.tally(labels, structure, weight, K, self.options.order),
+                self.emitted(block, known_posteriors(labels, of_tokens, K), before),
+            )
+
+        return self.pool.fold(work, Expectation.merged, len(self.blocks))
+
+    def emitted(self, block: Block, posterior: np.ndarray, before: Any) -> EmissionCounts:
+        """Expected counts of what the tokens of a block emit, given their posteriors (n, K)."""
+        return emission_counts(
+            self.observed,
+            block.tokens,
+            posterior,
+            self.options.n_values,
+            self.options.numbers,
+            before,
+        )
 
     def value(self, model: HiddenMarkov) -> float:
         """What `expect` says where all labels of positive weight are known."""
@@ -327,36 +312,37 @@ class Training:
         log-parameters. The log-likelihood is -inf if there is a sequence that the model cannot
         emit.
         """
-        return self._expected(
-            model, lambda theta, block, node: chains.room(theta, block.structure, node)
-        )
+        return self._expected(model, lambda theta, block: chains.room(theta, block.structure))
 
     def _expected(
         self,
         model: HiddenMarkov,
-        room: Callable[[Potentials, Block, np.ndarray], Potentials],
+        room: Callable[[Potentials, Block], tuple[np.ndarray, ...]],
     ) -> tuple[Expectation, float]:
-        """What `expect` returns; `room` makes room for marginals of a block, of which those of
-        labels are given.
-        """
-        # kept whole, since moments about a mean want a second pass
-        posterior = np.zeros((len(self.codes), self.n_labels))
+        """What `expect` returns; `room` makes room for the sums over pairs of a block."""
 
-        def work(b: int) -> tuple[Markov, float]:
+        def work(b: int) -> tuple[Expectation, float]:
             block = self.blocks[b]
             theta = with_chain(model, self.observed, self.clamped(model, block), block)
-            out = room(theta, block, posterior[block.tokens])
+            sums = room(theta, block)
             weight = self.weight[block.examples]
             log_Z = np.empty(block.structure.n_examples)
-            self.inference.expectations(theta, block.structure, weight, out, log_Z)
-            counts = chains.read_counts(out, block.structure, self.n_labels, self.options.order)
+            self.inference.expectations(theta, block.structure, weight, sums, log_Z)
+            marginals = Potentials(theta.node, sums)
+            expected = Expectation(
+                chains.read_counts(marginals, block.structure, self.n_labels, self.options.order),
+                self.emitted(block, theta.node, model.gaussians),
+            )
             # 0 times a log Z of -inf would be NaN
-            return counts, float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
+            return expected, float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
 
-        parts, values = zip(*self.pool.map(work, len(self.blocks)), strict=True)
-        counts = Markov(*(np.sum(np.stack(tables), axis=0) for tables in zip(*parts, strict=True)))
-        expected = Expectation(counts, posterior, model.gaussians)
-        return expected, sum(values) + self.prior(model)
+        def both(
+            a: tuple[Expectation, float], b: tuple[Expectation, float]
+        ) -> tuple[Expectation, float]:
+            return a[0].merged(b[0]), a[1] + b[1]
+
+        expected, value = self.pool.fold(work, both, len(self.blocks))
+        return expected, value + self.prior(model)
 
     def clamped(self, model: HiddenMarkov, block: Block) -> np.ndarray:
         """Emissions with -inf for all labels but the known one of each token."""
@@ -371,22 +357,23 @@ class Training:
     def maximise(self, expectation: Expectation) -> HiddenMarkov:
         """The most probable parameters, given expected counts."""
         options = self.options
-        counts, posterior, before, _ = expectation
-        tables = [
-            log_ratios(value_counts(codes, posterior, n), options.smoothing)
-            for codes, n in zip(self.observed.codes, options.n_values, strict=True)
-        ]
+        emitted = expectation.emitted
         return HiddenMarkov(
-            chains.estimate(counts, options.transition_smoothing, options.stop),
-            tables,
-            options.numbers.fit(
-                self.observed.numbers, self.observed.offsets, posterior, before, self.token_weight
-            ),
-            poisson.fit_rates(
-                self.observed.events, posterior, options.least_rates, self.token_weight
-            ),
-            multinomial.fit_outcomes(self.observed.trials, posterior, options.smoothing),
+            chains.estimate(expectation.markov, options.transition_smoothing, options.stop),
+            [log_ratios(counts, options.smoothing) for counts in emitted.values],
+            options.numbers.fit(emitted.numbers, self.spare_numbers),
+            poisson.fit_rates(emitted.events, options.least_rates, self.spare_events),
+            multinomial.fit_outcomes(emitted.trials, options.smoothing),
         )
+
+    def spare_numbers(self) -> Any:
+        """Counts of all measurements, for where no label has any mass."""
+        observed = self.observed
+        return self.options.numbers.of_all(observed.numbers, observed.offsets, self.token_weight)
+
+    def spare_events(self) -> Sums:
+        """Sums of all events, for where no label has any mass."""
+        return sums_of(self.observed.events.numbers, self.token_weight[:, None])
 
     def prior(self, model: HiddenMarkov) -> float:
         """Log-density of the prior that smoothing stands for, up to a constant."""

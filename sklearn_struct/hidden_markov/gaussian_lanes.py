@@ -14,6 +14,7 @@ from sklearn_struct.compiled.simd import (
     LANES,
     Vector,
     add,
+    div,
     fma,
     load,
     load_part,
@@ -29,7 +30,7 @@ from sklearn_struct.compiled.simd import (
 from sklearn_struct.hidden_markov.gaussian_kernels import LEAST
 
 __all__ = [
-    "add_column_squares",
+    "add_column_moments",
     "add_column_sums",
     "add_outer",
     "column_densities",
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 SIDE = 4 * LANES  # rows whose densities are computed side by side
+TINY = float(np.finfo(np.float64).tiny)
 FEW = 8 * LANES  # rows whose products are summed in one vector
 MANY = 512  # rows whose products are summed in one number
 
@@ -165,66 +167,109 @@ def _distances(away: np.ndarray, factor: np.ndarray, d: int, distance: np.ndarra
 @kernel
 def add_column_sums(x: np.ndarray, weight: np.ndarray, mass: np.ndarray, sums: np.ndarray) -> None:
     """Add to `mass` (P,) the weights (n, K), and to `sums` (d, P) numbers times weights."""
-    K = weight.shape[1]
-    d, P = sums.shape
     for first in range(0, len(x), MANY):
-        last = min(first + MANY, len(x))
-        for k in range(0, K, LANES):
-            total_mass = splat(0.0)
-            for i in range(first, last):
-                total_mass = add(total_mass, load_part(weight, i * K + k, K - k, 0.0))
-            store(mass, k, add(load(mass, k), total_mass))
-            for c in range(0, d, 4):
-                # of the last columns, fewer than four, some are summed again for nothing
-                c1 = min(c + 1, d - 1)
-                c2 = min(c + 2, d - 1)
-                c3 = min(c + 3, d - 1)
-                s0 = splat(0.0)
-                s1 = splat(0.0)
-                s2 = splat(0.0)
-                s3 = splat(0.0)
-                for i in range(first, last):
-                    w = load_part(weight, i * K + k, K - k, 0.0)
-                    s0 = fma(w, splat(x[i, c]), s0)
-                    s1 = fma(w, splat(x[i, c1]), s1)
-                    s2 = fma(w, splat(x[i, c2]), s2)
-                    s3 = fma(w, splat(x[i, c3]), s3)
-                _add_four(sums, c * P + k, P, d - c, s0, s1, s2, s3)
+        _add_sums(x, weight, first, min(first + MANY, len(x)), mass, sums)
 
 
 @kernel
-def add_column_squares(
-    x: np.ndarray, weight: np.ndarray, mean: np.ndarray, squares: np.ndarray
+def add_column_moments(
+    x: np.ndarray, weight: np.ndarray, mass: np.ndarray, mean: np.ndarray, squares: np.ndarray
 ) -> None:
-    """Add to `squares` (d, P) weights (n, K) times squared distances from the means (d, P)."""
-    K = weight.shape[1]
+    """Add weighted rows to the `mass` (P,) of all rows, their `mean` (d, P) and the sums of their
+    weighted `squares` of distances from it.
+
+    Of a few rows at a time the mean comes first, then distances from it: in one pass over memory,
+    and without the difference of large numbers that cancel. Moments of such parts are merged (Chan,
+    Golub & LeVeque, "Algorithms for computing the sample variance", 1983, eq. 2.1).
+    """
     d, P = mean.shape
+    of_part = np.empty(P)
+    centre = np.empty((d, P))
     for first in range(0, len(x), MANY):
         last = min(first + MANY, len(x))
-        for k in range(0, K, LANES):
-            for c in range(0, d, 4):
-                c1 = min(c + 1, d - 1)
-                c2 = min(c + 2, d - 1)
-                c3 = min(c + 3, d - 1)
-                m0 = load(mean, c * P + k)
-                m1 = load(mean, c1 * P + k)
-                m2 = load(mean, c2 * P + k)
-                m3 = load(mean, c3 * P + k)
-                s0 = splat(0.0)
-                s1 = splat(0.0)
-                s2 = splat(0.0)
-                s3 = splat(0.0)
-                for i in range(first, last):
-                    w = load_part(weight, i * K + k, K - k, 0.0)
-                    a = sub(splat(x[i, c]), m0)
-                    s0 = fma(mul(w, a), a, s0)
-                    a = sub(splat(x[i, c1]), m1)
-                    s1 = fma(mul(w, a), a, s1)
-                    a = sub(splat(x[i, c2]), m2)
-                    s2 = fma(mul(w, a), a, s2)
-                    a = sub(splat(x[i, c3]), m3)
-                    s3 = fma(mul(w, a), a, s3)
-                _add_four(squares, c * P + k, P, d - c, s0, s1, s2, s3)
+        of_part[:] = 0.0
+        centre[:] = 0.0
+        _add_sums(x, weight, first, last, of_part, centre)
+        for k in range(0, P, LANES):
+            m = load(of_part, k)
+            divisor = maximum(m, splat(TINY))
+            for c in range(d):
+                store(centre, c * P + k, div(load(centre, c * P + k), divisor))
+        _add_squares(x, weight, first, last, centre, squares)
+        for k in range(0, P, LANES):
+            before = load(mass, k)
+            m = load(of_part, k)
+            store(mass, k, add(before, m))
+            share = div(m, maximum(load(mass, k), splat(TINY)))
+            between = mul(before, share)
+            for c in range(d):
+                o = c * P + k
+                away = sub(load(centre, o), load(mean, o))
+                store(mean, o, fma(share, away, load(mean, o)))
+                # not the square first, which may be infinite where nothing is before
+                store(squares, o, fma(mul(between, away), away, load(squares, o)))
+
+
+@inlined
+def _add_sums(
+    x: np.ndarray, weight: np.ndarray, first: int, last: int, mass: np.ndarray, sums: np.ndarray
+) -> None:
+    K = weight.shape[1]
+    d, P = sums.shape
+    for k in range(0, K, LANES):
+        total_mass = splat(0.0)
+        for i in range(first, last):
+            total_mass = add(total_mass, load_part(weight, i * K + k, K - k, 0.0))
+        store(mass, k, add(load(mass, k), total_mass))
+        for c in range(0, d, 4):
+            # of the last columns, fewer than four, some are summed again for nothing
+            c1 = min(c + 1, d - 1)
+            c2 = min(c + 2, d - 1)
+            c3 = min(c + 3, d - 1)
+            s0 = splat(0.0)
+            s1 = splat(0.0)
+            s2 = splat(0.0)
+            s3 = splat(0.0)
+            for i in range(first, last):
+                w = load_part(weight, i * K + k, K - k, 0.0)
+                s0 = fma(w, splat(x[i, c]), s0)
+                s1 = fma(w, splat(x[i, c1]), s1)
+                s2 = fma(w, splat(x[i, c2]), s2)
+                s3 = fma(w, splat(x[i, c3]), s3)
+            _add_four(sums, c * P + k, P, d - c, s0, s1, s2, s3)
+
+
+@inlined
+def _add_squares(
+    x: np.ndarray, weight: np.ndarray, first: int, last: int, mean: np.ndarray, squares: np.ndarray
+) -> None:
+    """Add weights (n, K) times squared distances of some rows from the means (d, P)."""
+    K = weight.shape[1]
+    d, P = mean.shape
+    for k in range(0, K, LANES):
+        for c in range(0, d, 4):
+            c1 = min(c + 1, d - 1)
+            c2 = min(c + 2, d - 1)
+            c3 = min(c + 3, d - 1)
+            m0 = load(mean, c * P + k)
+            m1 = load(mean, c1 * P + k)
+            m2 = load(mean, c2 * P + k)
+            m3 = load(mean, c3 * P + k)
+            s0 = splat(0.0)
+            s1 = splat(0.0)
+            s2 = splat(0.0)
+            s3 = splat(0.0)
+            for i in range(first, last):
+                w = load_part(weight, i * K + k, K - k, 0.0)
+                a = sub(splat(x[i, c]), m0)
+                s0 = fma(mul(w, a), a, s0)
+                a = sub(splat(x[i, c1]), m1)
+                s1 = fma(mul(w, a), a, s1)
+                a = sub(splat(x[i, c2]), m2)
+                s2 = fma(mul(w, a), a, s2)
+                a = sub(splat(x[i, c3]), m3)
+                s3 = fma(mul(w, a), a, s3)
+            _add_four(squares, c * P + k, P, d - c, s0, s1, s2, s3)
 
 
 @inlined

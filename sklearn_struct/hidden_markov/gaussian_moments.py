@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.gaussian_kernels import (
-    add_masses,
-    add_squares,
-    add_sums,
-)
-from sklearn_struct.hidden_markov.gaussian_lanes import (
-    add_column_squares,
-    add_column_sums,
-    add_outer,
-    whole_vectors,
-)
-from sklearn_struct.hidden_markov.gaussians import Gaussians, is_complete, of_kind
-from sklearn_struct.hidden_markov.missing_numbers import Incomplete
+from sklearn_struct.hidden_markov.gaussians import Gaussians, of_kind
+from sklearn_struct.hidden_markov.missing_numbers import is_incomplete
+from sklearn_struct.hidden_markov.moments import Moments, has_matrices, moments_of
 
-__all__ = ["above", "fit_gaussians", "least_variances", "raised", "weighted_sums"]
+__all__ = [
+    "above",
+    "fit_gaussians",
+    "guessed",
+    "least_variances",
+    "moments_of_all",
+    "most_probable",
+    "raised",
+]
 
-ROWS = 1 << 14  # whose sums are added up apart, so that rounding errors stay small
 ROUNDING = 1e-14  # of the eigenvalues of a matrix, as a share of the largest
 TINY = np.finfo(float).tiny
 
@@ -35,172 +32,78 @@ def fit_gaussians(
     before: Gaussians | None = None,
     spare: np.ndarray | None = None,
 ) -> Gaussians:
-    """Weighted means and covariances of rows x (n, d), where `posterior` (n, K) are the weights.
+    """The most probable Gaussians of rows x (n, d), where `posterior` (n, K) are the weights.
+
+    If no state has mass, the weights of rows are `spare`. Missing numbers (NaN) are treated as
+    `moments_of` says; without `before`, as if columns were independent in a step before.
+    """
+    if before is None:
+        before = guessed(x, posterior, floor, kind, spare)
+    of_all = None if spare is None else lambda: moments_of_all(x, spare, floor, kind)
+    return most_probable(moments_of(x, posterior, kind, before), floor, kind, of_all)
+
+
+def moments_of_all(x: np.ndarray, weight: np.ndarray, floor: np.ndarray, kind: str) -> Moments:
+    """Those of weighted rows, as of one state."""
+    one = weight[:, None]
+    return moments_of(x, one, kind, guessed(x, one, floor, kind))
+
+
+def guessed(
+    x: np.ndarray,
+    posterior: np.ndarray,
+    floor: np.ndarray,
+    kind: str,
+    spare: np.ndarray | None = None,
+) -> Gaussians | None:
+    """Those of columns for themselves, under which missing numbers are expected where nothing else
+    is known; None where that is not needed.
+    """
+    if kind in ("full", "tied") and is_incomplete(x):
+        return fit_gaussians(x, posterior, floor, "diag", None, spare)
+    return None
+
+
+def most_probable(
+    moments: Moments, floor: np.ndarray, kind: str, spare: Callable[[], Moments] | None = None
+) -> Gaussians:
+    """Gaussians with these means and covariances, of one kind.
 
     No variance is below `floor` (one a column), no matrix in any direction. The result is the most
     probable that this allows. A state without mass gets the moments of all, and so does a column
-    without mass in a state. If no state has any, the weights of rows are `spare`.
-
-    NaN is a number that is missing. Where columns are independent, each one has the moments of the
-    numbers that are there. Else missing numbers are expected under the Gaussians `before`: this is
-    a step of EM (Little & Rubin, "Statistical Analysis with Missing Data", section 11.2).
+    without mass in a state. If no state has any, it gets `spare` moments, of one state.
     """
-    x = np.ascontiguousarray(x, dtype=np.float64)
-    posterior = np.ascontiguousarray(posterior, dtype=np.float64)
-    if kind in ("diag", "spherical") or x.shape[1] == 0:
-        return of_kind(_columnwise(x, posterior, floor, kind, spare), kind)
-    incomplete = Incomplete.of(x)
-    if incomplete is not None:
-        if before is None:
-            before = _columnwise(x, posterior, floor, "diag", spare)
-        before = of_kind(before, "full")
-    joint = _joint(x, posterior, incomplete, before)
-    empty = joint.mass < TINY
-    mean = joint.mean
+    empty = moments.mass < TINY
+    of_all = moments
     if np.any(empty):
-        columns = _columnwise(x, posterior, floor, "diag", spare)
-        mean = np.where(empty[:, None], columns.mean, mean)
-    if kind == "tied":
-        # a state without mass has nothing to say about a covariance of all
-        covariance = joint.scatter[~empty].sum(axis=0) / max(float(joint.mass.sum()), TINY)
+        of_all = moments.of_all
+        if spare is not None and np.any(of_all.mass < TINY):
+            of_all = spare()
+    mean = np.where(empty, of_all.mean, moments.mean)
+    if has_matrices(moments):
+        covariance = _matrices(moments, of_all, kind)
         return above(Gaussians(mean, covariance, kind), floor)
-    if np.any(empty):
-        joint.scatter[empty] = _joint(x, _of_all(posterior), incomplete, _of_states(before)).share
-    return above(Gaussians(mean, joint.share, kind), floor)
-
-
-class Joint(NamedTuple):
-    """Of each state the mass (K,), the mean (K, d), and sums of products of weighted distances from
-    it (K, d, d).
-    """
-
-    mass: np.ndarray
-    mean: np.ndarray
-    scatter: np.ndarray
-
-    @property
-    def share(self) -> np.ndarray:
-        """The covariances; where there is no mass, what stands in their place."""
-        divisor = np.where(self.mass < TINY, 1.0, self.mass)
-        covariance: np.ndarray = self.scatter / divisor[:, None, None]
-        return covariance
-
-
-def _joint(
-    x: np.ndarray, posterior: np.ndarray, incomplete: Incomplete | None, before: Gaussians | None
-) -> Joint:
-    K = posterior.shape[1]
-    d = x.shape[1]
-    complete = x
-    weight = posterior
-    if incomplete is not None:
-        complete = x[incomplete.complete]
-        weight = posterior[incomplete.complete]
-    of_columns, sums = weighted_sums(complete, weight)
-    mass = of_columns[0]
-    sums = sums.T.copy()
-    if incomplete is not None and before is not None:
-        for among, numbers in incomplete.expected(x, before):
-            mass += posterior[among].sum(axis=0)
-            sums += (posterior[among].T[:, None] @ numbers)[:, 0]
-    mean = sums / np.maximum(mass, TINY)[:, None]
-    rows, columns = np.tril_indices(d)
-    lower = np.zeros((K, len(rows)))
-    for part in _slices(len(complete)):
-        of_part = np.zeros_like(lower)
-        add_outer(complete[part], weight[part], mean, of_part)
-        lower += of_part
-    scatter = np.empty((K, d, d))
-    scatter[:, rows, columns] = lower
-    scatter[:, columns, rows] = lower
-    if incomplete is not None and before is not None:
-        scatter += incomplete.scatter(posterior, before)
-        for among, numbers in incomplete.expected(x, before):
-            away = numbers - mean[:, None]
-            scatter += np.swapaxes(away * posterior[among].T[:, :, None], 1, 2) @ away
-        # symmetric but for rounding
-        scatter = (scatter + np.swapaxes(scatter, 1, 2)) / 2
-    return Joint(mass, mean, scatter)
-
-
-def _columnwise(
-    x: np.ndarray, posterior: np.ndarray, floor: np.ndarray, kind: str, spare: np.ndarray | None
-) -> Gaussians:
-    """Moments of each column for itself, of the numbers that are there."""
-    mass, sums = weighted_sums(x, posterior)
-    mean = sums / np.maximum(mass, TINY)
-    squares = _squares(x, posterior, mean)
-    empty = mass < TINY
-    if np.any(empty):
-        weight = _of_all(posterior)
-        of_all, total = weighted_sums(x, weight)
-        if spare is not None and np.any(of_all < TINY):
-            weight = spare[:, None]
-            of_all, total = weighted_sums(x, weight)
-        mean_of_all = total / np.maximum(of_all, TINY)
-        mean = np.where(empty, mean_of_all, mean)
-        replaced = empty.all(axis=0) if kind == "spherical" else empty
-        squares = np.where(replaced, _squares(x, weight, mean_of_all), squares)
-        mass = np.where(replaced, of_all, mass)
     if kind == "spherical":
-        variance = squares.sum(axis=0) / np.maximum(mass.sum(axis=0), TINY)
-        return above(Gaussians(mean.T.copy(), variance, kind), floor)
-    variance = (squares / np.maximum(mass, TINY)).T
-    return above(Gaussians(mean.T.copy(), variance, "diag"), floor)
+        replaced = empty.all(axis=1, keepdims=True)
+        squares = np.where(replaced, of_all.scatter, moments.scatter).sum(axis=1)
+        mass = np.where(replaced, of_all.mass, moments.mass).sum(axis=1)
+        return above(Gaussians(mean, squares / np.maximum(mass, TINY), kind), floor)
+    variance = np.where(empty, of_all.covariance, moments.covariance)
+    return of_kind(above(Gaussians(mean, variance), floor), kind)
 
 
-def _of_all(posterior: np.ndarray) -> np.ndarray:
-    """The weights of all states together, those of one state."""
-    weight: np.ndarray = posterior.sum(axis=1, keepdims=True)
-    return weight
-
-
-def _of_states(before: Gaussians | None) -> Gaussians | None:
-    """One state in the middle of all."""
-    if before is None:
-        return None
-    mean = before.mean.mean(axis=0, keepdims=True)
-    return Gaussians(mean, before.covariance.mean(axis=0, keepdims=True), "full")
-
-
-def _slices(n: int) -> list[slice]:
-    return [slice(first, first + ROWS) for first in range(0, n, ROWS)]
-
-
-def weighted_sums(x: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of the numbers that are there, and numbers times weights: both (d, K)."""
-    K = weight.shape[1]
-    mass = whole_vectors(np.zeros((x.shape[1], K)))
-    total = np.zeros_like(mass)
-    for part in _slices(len(x)):
-        of_part = np.zeros_like(mass)
-        if is_complete(x[part]):
-            of_states = np.zeros(mass.shape[1])
-            add_column_sums(x[part], weight[part], of_states, of_part)
-            mass += of_states
-        else:
-            add_masses(x[part], weight[part], of_part)
-            mass += of_part
-            of_part[:] = 0
-            add_sums(x[part], weight[part], of_part)
-        total += of_part
-    return mass[:, :K], total[:, :K]
-
-
-def _squares(x: np.ndarray, weight: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Weights times squared distances from the means: (d, K)."""
-    K = mean.shape[1]
-    mean = whole_vectors(mean)
-    total = np.zeros_like(mean)
-    # two passes: the mean of squares less the square of the mean would cancel
-    for part in _slices(len(x)):
-        of_part = np.zeros_like(mean)
-        if is_complete(x[part]):
-            add_column_squares(x[part], weight[part], mean, of_part)
-        else:
-            add_squares(x[part], weight[part], mean, of_part)
-        total += of_part
-    return total[:, :K]
+def _matrices(moments: Moments, of_all: Moments, kind: str) -> np.ndarray:
+    """Covariances (K, d, d), or (d, d) where they are tied."""
+    empty = moments.mass[:, 0] < TINY
+    covariance: np.ndarray
+    if kind == "full":
+        covariance = np.where(empty[:, None, None], of_all.covariance, moments.covariance)
+    elif np.all(empty):
+        covariance = of_all.covariance[0]
+    else:
+        # a state without mass has nothing to say about a covariance of all
+        covariance = moments.scatter[~empty].sum(axis=0) / float(moments.mass.sum())
+    return covariance
 
 
 def above(gaussians: Gaussians, floor: np.ndarray) -> Gaussians:
@@ -239,6 +142,6 @@ def raised(covariance: np.ndarray, floor: np.ndarray) -> np.ndarray:
 def least_variances(x: np.ndarray, weight: np.ndarray, share: float) -> np.ndarray:
     """A share of the weighted variance of each column; `share` itself for one that has none."""
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = fit_gaussians(x, weight[:, None], np.zeros(x.shape[1])).covariance[0]
+        variance = moments_of(x, weight[:, None], "diag").covariance[0]
     # a constant column has no scale of its own
     return share * np.where(variance == 0, 1.0, variance)

@@ -169,16 +169,15 @@ def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Po
     return Potentials(node, (pairs, markov.transition[: C - K].reshape(1, -1)))
 
 
-def room(potentials: Potentials, structure: Structure, node: np.ndarray) -> Potentials:
-    """Zeros for the marginals that `read_counts` reads; those of labels are `node`."""
+def room(potentials: Potentials, structure: Structure) -> tuple[np.ndarray, ...]:
+    """Zeros for the sums over pairs and triples that `read_counts` reads."""
     cliques = potentials.cliques
     if len(cliques) == 1:
-        return Potentials(node, (np.zeros(cliques[0].shape),))
-    tables = [
+        return (np.zeros(cliques[0].shape),)
+    return tuple(
         np.zeros((len(family.nodes), table.shape[1]))
         for family, table in zip(structure.families, cliques, strict=True)
-    ]
-    return Potentials(node, tuple(tables))
+    )
 
 
 def _places(structure: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -191,7 +190,7 @@ def _places(structure: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def read_counts(marginals: Potentials, structure: Structure, K: int, order: int) -> Markov:
-    """Expected counts of marginals that were added to `room`."""
+    """Expected counts of marginals, of which those of pairs were added to `room`."""
     first, last = ends(structure)
     node, (pairs, *triples) = marginals
     start = node[first].sum(axis=0)

@@ -38,37 +38,26 @@ class Incomplete(NamedTuple):
 
     def expected(
         self, x: np.ndarray, gaussians: Gaussians
-    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Some rows at a time, and their numbers in each state (K, n, d): those that are there, and
-        the means of the others given these.
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Some rows at a time; their numbers in each state (K, n, d): those that are there, and the
+        means of the others given these; the covariances (K, d, d) of the others.
         """
-        K = len(gaussians.mean)
-        step = max(NUMBERS // (K * x.shape[1]), 1)
+        K, d = gaussians.mean.shape
+        step = max(NUMBERS // (K * d), 1)
         for every, there in self.parts:
             slope = _slopes(gaussians, there)
+            across = gaussians.covariance[:, ~there][:, :, there]
+            rest = np.zeros((K, d, d))
+            rest[np.ix_(np.ones(K, dtype=bool), ~there, ~there)] = (
+                gaussians.covariance[:, ~there][:, :, ~there] - across @ slope
+            )
             for first in range(0, len(every), step):
                 rows = every[first : first + step]
-                numbers = np.empty((K, len(rows), x.shape[1]))
+                numbers = np.empty((K, len(rows), d))
                 numbers[:, :, there] = x[rows][:, there]
                 away = numbers[:, :, there] - gaussians.mean[:, None, there]
                 numbers[:, :, ~there] = gaussians.mean[:, None, ~there] + away @ slope
-                yield rows, numbers
-
-    def scatter(self, posterior: np.ndarray, gaussians: Gaussians) -> np.ndarray:
-        """Covariances of missing numbers given those that are there, times the posteriors, summed
-        over the rows: (K, d, d).
-        """
-        K, d = gaussians.mean.shape
-        total = np.zeros((K, d, d))
-        for rows, there in self.parts:
-            across = gaussians.covariance[:, ~there][:, :, there]
-            rest = gaussians.covariance[:, ~there][:, :, ~there] - across @ _slopes(
-                gaussians, there
-            )
-            total[np.ix_(np.ones(K, dtype=bool), ~there, ~there)] += (
-                posterior[rows].sum(axis=0)[:, None, None] * rest
-            )
-        return total
+                yield rows, numbers, rest
 
 
 def _slopes(gaussians: Gaussians, there: np.ndarray) -> np.ndarray:

@@ -10,7 +10,12 @@ import numpy as np
 
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
 from sklearn_struct.hidden_markov.densities import log_ratios
-from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians, raised
+from sklearn_struct.hidden_markov.gaussian_moments import (
+    guessed,
+    moments_of_all,
+    most_probable,
+    raised,
+)
 from sklearn_struct.hidden_markov.gaussians import (
     Gaussians,
     draw_numbers,
@@ -21,9 +26,10 @@ from sklearn_struct.hidden_markov.gaussians import (
 from sklearn_struct.hidden_markov.gaussians import n_parameters as of_components
 from sklearn_struct.hidden_markov.markov_chain import choose
 from sklearn_struct.hidden_markov.mixture_kernels import components_shares, components_sums
+from sklearn_struct.hidden_markov.moments import Moments, known_posteriors, moments_of
 from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
 
-__all__ = ["MixtureSteps", "Mixtures", "components_of", "mixture_shape"]
+__all__ = ["MixtureSteps", "Mixtures", "mixture_shape"]
 
 TINY = np.finfo(float).tiny
 SURE = 0.9  # how sure a cluster is of its component, where EM starts
@@ -122,16 +128,15 @@ class Mixtures(NamedTuple):
         return draw_numbers(self.components, states * M + component, rng)
 
 
-def components_of(gaussians: Gaussians, M: int) -> Mixtures:
-    """Mixtures of M equal components."""
-    kind = "full" if gaussians.kind == "tied" else gaussians.kind
-    each = of_kind(gaussians, kind)
-    K = len(each.mean)
-    return Mixtures(
-        np.full((K, M), -np.log(M)),
-        Gaussians(np.repeat(each.mean, M, axis=0), np.repeat(each.covariance, M, axis=0), kind),
-        gaussians.kind,
-    )
+class MixtureCounts(NamedTuple):
+    """Expected counts (K * M,) of components, and the moments of their rows."""
+
+    mass: np.ndarray
+    moments: Moments
+
+    def merged(self, other: MixtureCounts) -> MixtureCounts:
+        """Those of the rows of both."""
+        return MixtureCounts(self.mass + other.mass, self.moments.merged(other.moments))
 
 
 @dataclass(frozen=True)
@@ -147,36 +152,35 @@ class MixtureSteps(NumberSteps):
         """Nobody knows the components, whatever labels are known."""
         return True
 
-    def fit(
+    def counts(
         self,
         x: np.ndarray,
         offsets: np.ndarray,
+        rows: slice,
         posterior: np.ndarray,
-        before: Mixtures | None,
-        spare: np.ndarray,
-    ) -> Mixtures:
-        """A step of EM from the mixtures `before`."""
-        if before is None:
-            before = components_of(
-                fit_gaussians(x, posterior, self.floor, self.kind, None, spare), self.M
-            )
-        shares = before.weighted(x)
+        before: Mixtures,
+    ) -> MixtureCounts:
+        """Masses and moments of the components, of which those of a state share its posterior."""
+        some = x[rows]
+        shares = before.weighted(some)
         components_shares(shares, np.ascontiguousarray(posterior, dtype=np.float64))
-        return self._of_shares(x, shares, before.components, spare)
+        return self._counts_of(some, shares, before.components)
 
-    def _of_shares(
-        self, x: np.ndarray, shares: np.ndarray, before: Gaussians | None, spare: np.ndarray
-    ) -> Mixtures:
-        """The most probable mixtures, given posteriors (n, K * M) of the components."""
-        mass = shares.sum(axis=0)
+    def of_all(self, x: np.ndarray, offsets: np.ndarray, weight: np.ndarray) -> Moments:
+        """Moments of all weighted rows, as of one component."""
+        return moments_of_all(x, weight, self.floor, self._of_components)
+
+    def fit(self, counts: MixtureCounts, spare: Callable[[], Moments]) -> Mixtures:
+        """The most probable mixtures, given counts of the components."""
+        mass, moments = counts
         log_weight = log_ratios(mass.reshape(-1, self.M))
         if self.kind != "tied":
-            components = fit_gaussians(x, shares, self.floor, self.kind, before, spare)
+            components = most_probable(moments, self.floor, self.kind, spare)
             return Mixtures(log_weight, components, self.kind)
+        d = len(self.floor)
         # no floor yet: what is raised is the matrix that a state's components share
-        apart = fit_gaussians(x, shares, np.zeros(x.shape[1]), "full", before, spare)
+        apart = most_probable(moments, np.zeros(d), "full", spare)
         K = len(log_weight)
-        d = x.shape[1]
         part = np.where(mass.reshape(K, self.M) < TINY, 0.0, np.exp(log_weight))
         part[part.sum(axis=1) == 0] = 1 / self.M
         scatter = apart.covariance.reshape(K, self.M, d, d)
@@ -185,21 +189,39 @@ class MixtureSteps(NumberSteps):
         return Mixtures(log_weight, components, "tied")
 
     def begin(
-        self, x: np.ndarray, offsets: np.ndarray, posterior: np.ndarray, rng: np.random.RandomState
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        K: int,
+        rng: np.random.RandomState,
     ) -> Mixtures:
         """What EM starts from where states are known: clusters of the rows of each state."""
-        shares = np.repeat(posterior / self.M, self.M, axis=1)
+        shares = np.repeat(known_posteriors(codes, weight / self.M, K), self.M, axis=1)
         there = ~np.isnan(x).all(axis=1)
-        for k in range(posterior.shape[1]):
-            rows = np.flatnonzero((posterior[:, k] > 0) & there)
+        for k in range(K):
+            rows = np.flatnonzero((codes == k) & (weight > 0) & there)
             n = min(self.M, len(np.unique(x[rows], axis=0)))
             if n < 2:
                 continue
-            cluster = self.clusters(x[rows], posterior[rows, k], n, rng)
+            cluster = self.clusters(x[rows], weight[rows], n, rng)
             sure = np.arange(self.M) == cluster[:, None]
             part = np.where(sure, SURE, (1 - SURE) / (self.M - 1))
-            shares[rows, k * self.M : (k + 1) * self.M] = posterior[rows, k][:, None] * part
-        return self._of_shares(x, shares, None, posterior.sum(axis=1))
+            shares[rows, k * self.M : (k + 1) * self.M] = weight[rows][:, None] * part
+        before = guessed(x, shares, self.floor, self._of_components, weight)
+        return self.fit(self._counts_of(x, shares, before), lambda: self.of_all(x, offsets, weight))
+
+    @property
+    def _of_components(self) -> str:
+        """The kind of the components."""
+        return "full" if self.kind == "tied" else self.kind
+
+    def _counts_of(
+        self, x: np.ndarray, shares: np.ndarray, before: Gaussians | None
+    ) -> MixtureCounts:
+        """Counts of rows, given posteriors (n, K * M) of the components."""
+        return MixtureCounts(shares.sum(axis=0), moments_of(x, shares, self._of_components, before))
 
     def random(
         self,
@@ -212,8 +234,7 @@ class MixtureSteps(NumberSteps):
         """Means at random rows, drawn in proportion to `share`; the covariances of all rows."""
         alike = random_gaussians(x, share, K * self.M, self.floor, self.kind, rng)
         weight = np.full((K, self.M), -np.log(self.M))
-        kind = "full" if self.kind == "tied" else self.kind
-        return Mixtures(weight, of_kind(alike, kind), self.kind)
+        return Mixtures(weight, of_kind(alike, self._of_components), self.kind)
 
     def taken_over(self, before: Mixtures) -> Mixtures:
         """Mixtures of another kind of covariances, as near as possible."""
@@ -221,7 +242,7 @@ class MixtureSteps(NumberSteps):
             return before
         d = before.components.mean.shape[1]
         K, M = before.log_weight.shape
-        components = of_kind(before.components, "full" if self.kind == "tied" else self.kind)
+        components = of_kind(before.components, self._of_components)
         if self.kind == "tied":
             matrix = components.covariance.reshape(K, M, d, d).mean(axis=1)
             components = components._replace(covariance=np.repeat(matrix, M, axis=0))

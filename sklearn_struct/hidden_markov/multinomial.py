@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.densities import log_ratios
-from sklearn_struct.hidden_markov.gaussian_moments import weighted_sums
+from sklearn_struct.hidden_markov.moments import Sums, sums_of
 
 __all__ = [
     "add_log_probabilities",
@@ -33,11 +33,10 @@ def add_log_probabilities(counts: Counts, table: np.ndarray, log_p: np.ndarray) 
     log_p += counts.constant[:, None]
 
 
-def fit_outcomes(counts: Counts, posterior: np.ndarray, smoothing: float) -> np.ndarray:
+def fit_outcomes(sums: Sums, smoothing: float) -> np.ndarray:
     """The most probable table; `smoothing` is added to the expected count of each outcome."""
-    if counts.numbers.shape[1] == 0:
-        return np.empty((posterior.shape[1], 0))
-    return log_ratios(weighted_sums(counts.numbers, posterior)[1].T, smoothing)
+    table = sums.total.T
+    return log_ratios(table, smoothing) if table.size else table
 
 
 def random_outcomes(
@@ -46,7 +45,7 @@ def random_outcomes(
     """Random probabilities in proportion to the frequencies of outcomes."""
     if counts.numbers.shape[1] == 0:
         return np.empty((K, 0))
-    frequency = weighted_sums(counts.numbers, weight[:, None])[1][:, 0] + smoothing
+    frequency = sums_of(counts.numbers, weight[:, None]).total[:, 0] + smoothing
     return log_ratios(frequency * rng.exponential(size=(K, counts.numbers.shape[1])))
 
 

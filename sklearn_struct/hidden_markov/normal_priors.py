@@ -18,22 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.hidden_markov.gaussian_moments import above, fit_gaussians
-from sklearn_struct.hidden_markov.gaussians import Gaussians
+from sklearn_struct.hidden_markov.gaussians import Gaussians, covariance_shape
 
-__all__ = ["NormalPrior", "masses"]
+__all__ = ["NormalPrior"]
 
 TINY = np.finfo(float).tiny
-
-
-def masses(x: np.ndarray, posterior: np.ndarray, kind: str) -> np.ndarray:
-    """Weights of the numbers that are there, of each state and column (K, d); of matrices those of
-    the rows that have a number, (K, 1).
-    """
-    there = ~np.isnan(x)
-    if kind in ("full", "tied"):
-        there = there.any(axis=1, keepdims=True)
-    mass: np.ndarray = posterior.T @ there
-    return mass
 
 
 class NormalPrior(NamedTuple):
@@ -55,11 +44,18 @@ class NormalPrior(NamedTuple):
         alike = fit_gaussians(x, weight[:, None], np.zeros(x.shape[1]), one)
         return cls(of_mean, of_covariance, alike.mean[0], alike.covariance[0])
 
+    @classmethod
+    def none(cls, gaussians: Gaussians) -> NormalPrior:
+        """That of no token: it says nothing."""
+        d = gaussians.mean.shape[1]
+        shape = covariance_shape("full" if gaussians.kind == "tied" else gaussians.kind, 1, d)[1:]
+        return cls(0.0, 0.0, np.zeros(d), np.zeros(shape))
+
     def most_probable(
         self, likeliest: Gaussians, mass: np.ndarray, floor: np.ndarray, given: np.ndarray | None
     ) -> Gaussians:
-        """The most probable Gaussians, of the `likeliest` ones without a least variance, and their
-        `masses`.
+        """The most probable Gaussians, of the `likeliest` ones without a least variance, and the
+        `mass` that `Moments` have of them.
 
         ``given`` are means (K, d) that are kept.
         """

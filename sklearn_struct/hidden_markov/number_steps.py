@@ -8,10 +8,11 @@ import numpy as np
 
 from sklearn_struct.hidden_markov.autoregression import AutoregressiveSteps
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
-from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
+from sklearn_struct.hidden_markov.gaussian_moments import guessed, moments_of_all, most_probable
 from sklearn_struct.hidden_markov.gaussians import Gaussians, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import is_incomplete
 from sklearn_struct.hidden_markov.mixtures import MixtureSteps
+from sklearn_struct.hidden_markov.moments import Moments, known_posteriors, moments_of
 from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
 
 __all__ = ["GaussianSteps", "number_steps"]
@@ -24,16 +25,38 @@ class GaussianSteps(NumberSteps):
         """Matrices depend on numbers that are missing, variances do not."""
         return self.kind in ("full", "tied") and is_incomplete(x)
 
-    def fit(
+    def counts(
         self,
         x: np.ndarray,
         offsets: np.ndarray,
+        rows: slice,
         posterior: np.ndarray,
         before: Gaussians | None,
-        spare: np.ndarray,
-    ) -> Gaussians:
+    ) -> Moments:
         """Weighted moments."""
-        return fit_gaussians(x, posterior, self.floor, self.kind, before, spare)
+        return moments_of(x[rows], posterior, self.kind, before)
+
+    def of_all(self, x: np.ndarray, offsets: np.ndarray, weight: np.ndarray) -> Moments:
+        """See `NumberSteps`."""
+        return moments_of_all(x, weight, self.floor, self.kind)
+
+    def fit(self, counts: Moments, spare: Callable[[], Moments]) -> Gaussians:
+        """See `NumberSteps`."""
+        return most_probable(counts, self.floor, self.kind, spare)
+
+    def begin(
+        self,
+        x: np.ndarray,
+        offsets: np.ndarray,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        K: int,
+        rng: np.random.RandomState,
+    ) -> Gaussians | None:
+        """Independent columns, under which missing numbers are expected."""
+        if not self.is_hidden(x):
+            return None
+        return guessed(x, known_posteriors(codes, weight, K), self.floor, self.kind, weight)
 
     def random(
         self,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sklearn_struct.hidden_markov.counts import Counts
-from sklearn_struct.hidden_markov.gaussian_moments import weighted_sums
+from sklearn_struct.hidden_markov.moments import Sums, sums_of
 
 __all__ = [
     "add_log_probabilities",
@@ -35,39 +37,31 @@ def add_log_probabilities(counts: Counts, rates: np.ndarray, log_p: np.ndarray) 
 
 
 def fit_rates(
-    counts: Counts,
-    posterior: np.ndarray,
-    floor: np.ndarray,
-    spare: np.ndarray,
-    imagined: float = 0.0,
+    sums: Sums, floor: np.ndarray, spare: Callable[[], Sums], imagined: float = 0.0
 ) -> np.ndarray:
     """The most probable rates that are nowhere below `floor` (c,): weighted means of counts.
 
     `imagined` tokens of each label have the mean count of all. A label without mass has this mean
-    alone; if no label has any, the weights of tokens are `spare`.
+    alone; if no label has any, it is that of `spare` sums.
     """
-    x = counts.numbers
-    if x.shape[1] == 0:
-        return np.empty((posterior.shape[1], 0))
-    mass, sums = weighted_sums(x, posterior)
-    mean = _mean(x, posterior.sum(axis=1), spare)[:, None]
-    mass = mass + imagined
-    rates = np.where(mass < TINY, mean, (sums + imagined * mean) / np.maximum(mass, TINY))
+    of_all = Sums(*(table.sum(axis=1, keepdims=True) for table in sums))
+    if np.any(of_all.mass < TINY):
+        of_all = spare()
+    mean = _mean(of_all)
+    mass = sums.mass + imagined
+    rates = np.where(mass < TINY, mean, (sums.total + imagined * mean) / np.maximum(mass, TINY))
     raised: np.ndarray = np.maximum(rates.T, floor)
     return raised
 
 
-def _mean(x: np.ndarray, weight: np.ndarray, spare: np.ndarray) -> np.ndarray:
-    mass, sums = weighted_sums(x, weight[:, None])
-    if np.any(mass < TINY):
-        mass, sums = weighted_sums(x, spare[:, None])
-    mean: np.ndarray = (sums / np.maximum(mass, TINY))[:, 0]
+def _mean(sums: Sums) -> np.ndarray:
+    mean: np.ndarray = sums.total / np.maximum(sums.mass, TINY)
     return mean
 
 
 def least_rates(counts: Counts, weight: np.ndarray, share: float) -> np.ndarray:
     """A share of the mean of each stream; `share` itself for one that is 0 throughout."""
-    mean = _mean(counts.numbers, weight, weight)
+    mean = _mean(sums_of(counts.numbers, weight[:, None]))[:, 0]
     floor: np.ndarray = share * np.where(mean == 0, 1.0, mean)
     return floor
 
@@ -80,7 +74,7 @@ def random_rates(
     """
     if counts.numbers.shape[1] == 0:
         return np.empty((K, 0))
-    mean = _mean(counts.numbers, share, share)
+    mean = _mean(sums_of(counts.numbers, share[:, None]))[:, 0]
     at = counts.numbers[rng.choice(len(share), size=K, p=share)]
     rates: np.ndarray = np.maximum((mean + np.where(np.isnan(at), mean, at)) / 2, floor)
     return rates

@@ -10,14 +10,14 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.hidden_markov.em_steps import (
     Expectation,
     HiddenMarkov,
-    Observed,
     Options,
     Training,
 )
-from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
+from sklearn_struct.hidden_markov.gaussian_moments import most_probable
 from sklearn_struct.hidden_markov.gaussians import Gaussians
 from sklearn_struct.hidden_markov.markov_chain import Markov
-from sklearn_struct.hidden_markov.normal_priors import NormalPrior, masses
+from sklearn_struct.hidden_markov.normal_priors import NormalPrior
+from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.restricted_chains import ChainRules
 
 __all__ = ["RestrictedTraining", "Restrictions"]
@@ -76,20 +76,14 @@ class RestrictedTraining(Training):
             return kept if fixed else free
         if normal is not None or "means" in fixed:
             options = self.options
-            x = self.observed.numbers
-            kind = options.covariance
+            moments = expectation.emitted.numbers
             # the least variances hold for the result, not for what it is made of
-            likeliest = fit_gaussians(
-                x,
-                expectation.posterior,
-                np.zeros_like(options.floor),
-                kind,
-                expectation.gaussians,
-                self.token_weight,
+            likeliest = most_probable(
+                moments, np.zeros_like(options.floor), options.covariance, self.spare_numbers
             )
-            free = (normal or NormalPrior.of(x, self.token_weight, kind, 0.0, 0.0)).most_probable(
+            free = (normal or NormalPrior.none(likeliest)).most_probable(
                 likeliest,
-                masses(x, expectation.posterior, kind),
+                moments.mass,
                 options.floor,
                 kept.mean if "means" in fixed else None,
             )

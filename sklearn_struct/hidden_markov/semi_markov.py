@@ -19,10 +19,10 @@ from sklearn_struct.hidden_markov.durations import Durations, survivors
 from sklearn_struct.hidden_markov.em_steps import (
     IMPOSSIBLE,
     HiddenMarkov,
-    Observed,
     emission,
     relaxed_model,
 )
+from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.inference.segments import decoding
 from sklearn_struct.inference.segments.segment_scores import Places, Scores
 from sklearn_struct.inference.segments.segment_sums import add_marginals, lattice_of, n_steps

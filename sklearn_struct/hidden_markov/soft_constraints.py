@@ -11,7 +11,7 @@ import numpy as np
 
 from sklearn_struct.containers.memory_checks import reserve
 from sklearn_struct.containers.structures import Potentials, Structure, ends
-from sklearn_struct.hidden_markov.em_steps import Observed
+from sklearn_struct.hidden_markov.observed import Observed
 
 __all__ = ["SoftConstraints", "Wanted"]
 

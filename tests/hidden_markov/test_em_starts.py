@@ -7,7 +7,8 @@ import pytest
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
-from sklearn_struct.hidden_markov.em_steps import Observed, Options, Training
+from sklearn_struct.hidden_markov.em_steps import Options, Training
+from sklearn_struct.hidden_markov.observed import Observed
 
 pytestmark = pytest.mark.twins
 

@@ -10,7 +10,6 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import chain
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
 from sklearn_struct.hidden_markov.em_steps import (
-    Observed,
     Options,
     Training,
     joint,
@@ -19,6 +18,8 @@ from sklearn_struct.hidden_markov.em_steps import (
 )
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.markov_chain import tally
+from sklearn_struct.hidden_markov.moments import moments_of
+from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.inference.chains.chain import Chain
 
 pytestmark = pytest.mark.twins
@@ -28,19 +29,20 @@ LENGTHS = [3, 0, 4, 1, 2]
 
 
 def training(order=1, stop=True, known=0.4, seed=0, **options):
-    """Two streams of values and two of numbers, some labels, weights of which one is 0."""
+    """Streams of values, of which the last numbers the tokens, so that its counts are posteriors;
+    two of numbers, some labels, weights of which one is 0.
+    """
     rng = np.random.RandomState(seed)
     offsets = np.cumsum([0, *LENGTHS])
     n = int(offsets[-1])
-    observed = Observed(
-        [rng.randint(4, size=n), rng.randint(2, size=n)], rng.normal(size=(n, 2)), offsets
-    )
+    values = [rng.randint(4, size=n), rng.randint(2, size=n), np.arange(n)]
+    observed = Observed(values, rng.normal(size=(n, 2)), offsets)
     codes = np.where(rng.uniform(size=n) < known, rng.randint(K, size=n), -1).astype(np.int32)
     weight = np.array([1.0, 1.0, 2.0, 0.5, 0.0])
     floor = least_variances(observed.numbers, np.repeat(weight, LENGTHS), 0.01)
     settings = {"smoothing": 0.5, "transition_smoothing": 0.0, **options}
     return Training(
-        observed, codes, weight, K, Options(order, [5, 2], stop, floor=floor, **settings), Pool()
+        observed, codes, weight, K, Options(order, [5, 2, n], stop, floor=floor, **settings), Pool()
     )
 
 
@@ -56,7 +58,8 @@ def part(observed, i):
 def test_expected_counts(order, stop):
     steps = training(order, stop)
     model = random_start(steps, np.random.RandomState(1))
-    (counts, posterior, *_), value = steps.expect(model)
+    (counts, emitted, _), value = steps.expect(model)
+    posterior = emitted.values[-1].T
     expected = [np.zeros(table.shape) for table in counts]
     log_likelihood = 0.0
     by_label = np.zeros(posterior.shape)
@@ -77,6 +80,9 @@ def test_expected_counts(order, stop):
             ):
                 table += count
     np.testing.assert_allclose(posterior, by_label, atol=1e-10)
+    of_numbers = moments_of(steps.observed.numbers, by_label, "diag")
+    for table, other in zip(emitted.numbers, of_numbers, strict=True):
+        np.testing.assert_allclose(table, other, atol=1e-10)
     for table, other in zip(counts, expected, strict=True):
         np.testing.assert_allclose(table, other, atol=1e-10)
     assert value == pytest.approx(log_likelihood + steps.prior(model), abs=1e-10)
@@ -103,8 +109,11 @@ def test_a_step_never_lowers_the_value(order, stop, known, smoothing):
 def test_counting_is_expecting_where_all_is_known(order, stop):
     steps = training(order, stop, known=1.0)
     counted = steps.counted(steps.codes)
-    (counts, posterior, *_), value = steps.expect(random_start(steps, np.random.RandomState(0)))
-    np.testing.assert_allclose(posterior, counted.posterior, atol=1e-12)
+    (counts, emitted, _), value = steps.expect(random_start(steps, np.random.RandomState(0)))
+    for table, other in zip(emitted.values, counted.emitted.values, strict=True):
+        np.testing.assert_allclose(table, other, atol=1e-12)
+    for table, other in zip(emitted.numbers, counted.emitted.numbers, strict=True):
+        np.testing.assert_allclose(table, other, atol=1e-12)
     for table, other in zip(counts, counted.markov, strict=True):
         np.testing.assert_allclose(table, other, atol=1e-12)
     model = steps.maximise(counted)
@@ -118,7 +127,7 @@ def test_starts_leave_nothing_impossible(order, stop):
     rng = np.random.RandomState(0)
     for model in (labelled_start(steps, steps.codes, rng), random_start(steps, rng)):
         assert np.isfinite(steps.expect(model)[1])
-        for table, n in zip(model.tables, [5, 2], strict=True):
+        for table, n in zip(model.tables, [5, 2, sum(LENGTHS)], strict=True):
             assert table.shape == (K, n)
             np.testing.assert_allclose(np.exp(table).sum(axis=1), 1)
         assert len({row.tobytes() for row in model.tables[0]}) == K
@@ -139,10 +148,11 @@ def test_bits_do_not_depend_on_threads():
             steps = Training(
                 observed, np.full(30_000, -1, np.int32), np.ones(6000), K, options, pool
             )
-            (counts, posterior, *_), value = steps.expect(
+            (counts, emitted, _), value = steps.expect(
                 random_start(steps, np.random.RandomState(1))
             )
-            found.append((counts.transition.tobytes(), posterior.tobytes(), value))
+            tables = (counts.transition, *emitted.values, *emitted.numbers)
+            found.append(([table.tobytes() for table in tables], value))
     assert len(steps.blocks) > 5
     assert found[0] == found[1]
 

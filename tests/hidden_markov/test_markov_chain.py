@@ -8,7 +8,7 @@ import naive
 import numpy as np
 import pytest
 
-from sklearn_struct.containers.structures import chain
+from sklearn_struct.containers.structures import Potentials, chain
 from sklearn_struct.hidden_markov import markov_chain
 from sklearn_struct.hidden_markov.markov_chain import Markov
 from sklearn_struct.inference.chains.chain import Chain
@@ -78,7 +78,7 @@ def test_expected_counts_are_those_of_all_labellings(order):
     structure = chain(offsets, order)
     weight = np.array([1.0, 1.0, 0.5, 2.0])
     theta = markov_chain.potentials(model, emission.copy(), structure)
-    out = markov_chain.room(theta, structure, np.zeros((6, K)))
+    out = Potentials(np.zeros((6, K)), markov_chain.room(theta, structure))
     log_Z = np.empty(4)
     Chain().marginals(theta, structure, weight, out, log_Z)
     found = markov_chain.read_counts(out, structure, K, order)

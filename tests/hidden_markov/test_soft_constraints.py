@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.structures import zeros
-from sklearn_struct.hidden_markov.em_steps import Observed
+from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints, Wanted
 from sklearn_struct.inference.chains.chain import Chain
 

@@ -23,12 +23,12 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import INPUT
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
-    Observed,
     joint,
     possible_potentials,
     potentials,
 )
 from sklearn_struct.hidden_markov.markov_chain import choose, draw, ends_itself, terminates
+from sklearn_struct.hidden_markov.observed import Observed
 
 __all__ = ["BaseHiddenChain"]
 

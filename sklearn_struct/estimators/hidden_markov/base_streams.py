@@ -29,9 +29,9 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
-    Observed,
 )
 from sklearn_struct.hidden_markov.markov_chain import named, named_shapes, of_named, order_of
+from sklearn_struct.hidden_markov.observed import Observed
 
 __all__ = ["BaseStreams"]
 

@@ -33,11 +33,11 @@ from sklearn_struct.exceptions import EmptyDataError, NonFiniteError, UnknownLab
 from sklearn_struct.hidden_markov.constraint_rounds import ConstraintRounds
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
-    Observed,
     Options,
     Training,
 )
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
+from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints, Wanted
 from sklearn_struct.solvers.em import Maximum, em
 

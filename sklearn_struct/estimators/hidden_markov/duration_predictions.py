@@ -17,7 +17,8 @@ from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearnedChain
 from sklearn_struct.hidden_markov import semi_markov
 from sklearn_struct.hidden_markov.durations import Durations
-from sklearn_struct.hidden_markov.em_steps import Observed, emission
+from sklearn_struct.hidden_markov.em_steps import emission
+from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.semi_markov import Segments, SemiMarkov
 
 __all__ = ["BaseDurationPredictions"]

@@ -15,10 +15,11 @@ from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearn
 from sklearn_struct.estimators.hidden_markov.em_fit import spread_out, start
 from sklearn_struct.exceptions import ForbiddenLabelError, LengthMismatchError, NonFiniteError
 from sklearn_struct.hidden_markov.em_starts import labelled_start
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Observed, Training
+from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Training
 from sklearn_struct.hidden_markov.free_parameters import n_parameters
 from sklearn_struct.hidden_markov.markov_chain import Markov, ends_itself, reachable
 from sklearn_struct.hidden_markov.normal_priors import NormalPrior
+from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.restricted_chains import (
     ChainRules,
     added,

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError, NonFiniteError
 from sklearn_struct.hidden_markov.counts import Counts
-from sklearn_struct.hidden_markov.em_steps import Observed
+from sklearn_struct.hidden_markov.observed import Observed
 
 __all__ = [
     "COUNTED",

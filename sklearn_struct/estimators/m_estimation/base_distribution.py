@@ -22,12 +22,12 @@ from sklearn_struct.estimators.m_estimation.locally_uniform import locally_unifo
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
-    Observed,
     joint,
     possible_potentials,
     potentials,
 )
 from sklearn_struct.hidden_markov.markov_chain import as_states, at_least, raised
+from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.path_sums import StateChain, beside
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.objectives.expected_features import Emitted

@@ -70,7 +70,7 @@ class Chain(Inference):
         potentials: Potentials,
         structure: Structure,
         weight: np.ndarray,
-        out: Potentials,
+        sums: tuple[np.ndarray, ...],
         log_Z: np.ndarray,
     ) -> None:
         """As `marginals`, where only sums over sequences count.
@@ -78,12 +78,15 @@ class Chain(Inference):
         Of few labels it is several times faster. The last digits of a sequence then depend on the
         others of the call.
         """
+        out = Potentials(np.zeros(potentials.node.shape), sums)
         if len(potentials.cliques) == 1:
             arguments = tables(potentials), links(structure), weight, tables(out), log_Z
             products: ModuleType = few_labels
             if products.marginals(*arguments):
+                potentials.node[:] = out.node
                 return
         self.marginals(potentials, structure, weight, out, log_Z)
+        potentials.node[:] = out.node
 
     def tangent(
         self,

@@ -1,0 +1,211 @@
+"""Weighted moments of numbers, of a few rows or of all: those of parts are merged."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.hidden_markov.gaussian_kernels import add_masses, add_squares, add_sums
+from sklearn_struct.hidden_markov.gaussian_lanes import (
+    add_column_moments,
+    add_column_sums,
+    add_outer,
+    whole_vectors,
+)
+from sklearn_struct.hidden_markov.gaussians import Gaussians, is_complete, of_kind
+from sklearn_struct.hidden_markov.missing_numbers import Incomplete
+
+__all__ = ["Moments", "Sums", "has_matrices", "known_posteriors", "moments_of", "slices", "sums_of"]
+
+ROWS = 1 << 14  # whose moments are computed at once
+TINY = np.finfo(float).tiny
+
+
+class Sums(NamedTuple):
+    """Weights of the numbers that are there, and numbers times weights: both (c, K)."""
+
+    mass: np.ndarray
+    total: np.ndarray
+
+    def merged(self, other: Sums) -> Sums:
+        """Those of the rows of both."""
+        return Sums(self.mass + other.mass, self.total + other.total)
+
+
+class Moments(NamedTuple):
+    """What weighted rows of numbers say about the normal distribution of each state.
+
+    Where columns are independent, ``mass`` (K, d) are the weights of the numbers that are there,
+    ``mean`` (K, d) their means, and ``scatter`` (K, d) sums of weighted squares of distances from
+    these. Else ``mass`` (K, 1) are the weights of rows, and ``scatter`` (K, d, d) sums of products.
+    """
+
+    mass: np.ndarray
+    mean: np.ndarray
+    scatter: np.ndarray
+
+    @property
+    def of_all(self) -> Moments:
+        """Those of all states together, as of one."""
+        K = len(self.mass)
+        return reduce(Moments.merged, (self._of_states(slice(k, k + 1)) for k in range(K)))
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The scatter of a unit of mass; 0 where there is none."""
+        divisor = np.where(self.mass < TINY, 1.0, self.mass)
+        if has_matrices(self):
+            divisor = divisor[:, :, None]
+        share: np.ndarray = self.scatter / divisor
+        return share
+
+    def merged(self, other: Moments) -> Moments:
+        """Those of the rows of both (Chan, Golub & LeVeque, "Algorithms for computing the sample
+        variance", 1983, eq. 2.1): all terms are squares, so that nothing cancels.
+        """
+        mass = self.mass + other.mass
+        share = other.mass / np.maximum(mass, TINY)
+        away = other.mean - self.mean
+        between = self.mass * share * away
+        if has_matrices(self):
+            scatter = between[:, :, None] * away[:, None, :]
+        else:
+            scatter = between * away
+        scatter += self.scatter
+        scatter += other.scatter
+        return Moments(mass, self.mean + share * away, scatter)
+
+    def _of_states(self, states: slice) -> Moments:
+        return Moments(*(table[states] for table in self))
+
+
+def has_matrices(moments: Moments) -> bool:
+    """Whether there are products of columns, too."""
+    return moments.scatter.ndim == 3
+
+
+def slices(n: int) -> list[slice]:
+    """Rows that are worked on at once: at least one piece, that may be empty."""
+    return [slice(first, min(first + ROWS, n)) for first in range(0, max(n, 1), ROWS)]
+
+
+def known_posteriors(codes: np.ndarray, weight: np.ndarray, K: int) -> np.ndarray:
+    """Posteriors (n, K) of weighted rows whose states are known; 0 where they are not (-1)."""
+    posterior = np.zeros((len(codes), K))
+    known = codes >= 0
+    posterior[known, codes[known]] = weight[known]
+    return posterior
+
+
+def sums_of(x: np.ndarray, weight: np.ndarray) -> Sums:
+    """Weighted sums of rows x (n, c), where `weight` is (n, K)."""
+    K = weight.shape[1]
+    mass = whole_vectors(np.zeros((x.shape[1], K)))
+    total = np.zeros_like(mass)
+    for part in slices(len(x)):
+        rows = np.ascontiguousarray(x[part], dtype=np.float64)
+        of_rows = np.ascontiguousarray(weight[part], dtype=np.float64)
+        if is_complete(rows):
+            of_states = np.zeros(mass.shape[1])
+            add_column_sums(rows, of_rows, of_states, total)
+            mass += of_states
+        else:
+            add_masses(rows, of_rows, mass)
+            add_sums(rows, of_rows, total)
+    return Sums(mass[:, :K], total[:, :K])
+
+
+def moments_of(
+    x: np.ndarray, weight: np.ndarray, kind: str, before: Gaussians | None = None
+) -> Moments:
+    """Moments of rows x (n, d) for covariances of this kind, where `weight` is (n, K).
+
+    NaN is a number that is missing. Where columns are independent, each one has the moments of the
+    numbers that are there. Else missing numbers are expected under the Gaussians `before`, which
+    may be left out where none is missing (Little & Rubin, "Statistical Analysis with Missing Data",
+    section 11.2).
+    """
+    independent = kind in ("diag", "spherical") or x.shape[1] == 0
+    parts = []
+    for part in slices(len(x)):
+        rows = np.ascontiguousarray(x[part], dtype=np.float64)
+        of_rows = np.ascontiguousarray(weight[part], dtype=np.float64)
+        if not independent:
+            parts.append(_joint(rows, of_rows, before))
+        elif is_complete(rows):
+            parts.append(_columns(rows, of_rows))
+        else:
+            parts.append(_columns_with_gaps(rows, of_rows))
+    return reduce(Moments.merged, parts)
+
+
+def _columns(x: np.ndarray, weight: np.ndarray) -> Moments:
+    K = weight.shape[1]
+    mean = whole_vectors(np.zeros((x.shape[1], K)))
+    squares = np.zeros_like(mean)
+    mass = np.zeros(mean.shape[1])
+    add_column_moments(x, weight, mass, mean, squares)
+    of_columns = np.broadcast_to(mass[:K, None], (K, x.shape[1]))
+    return Moments(of_columns, _states_first(mean, K), _states_first(squares, K))
+
+
+def _columns_with_gaps(x: np.ndarray, weight: np.ndarray) -> Moments:
+    mass, total = sums_of(x, weight)
+    mean = total / np.maximum(mass, TINY)
+    squares = np.zeros_like(mean)
+    # two passes: the mean of squares less the square of the mean would cancel
+    add_squares(x, weight, mean, squares)
+    K = weight.shape[1]
+    return Moments(*(_states_first(table, K) for table in (mass, mean, squares)))
+
+
+def _states_first(table: np.ndarray, K: int) -> np.ndarray:
+    """Tables (d, P) of kernels as (K, d)."""
+    return np.ascontiguousarray(table[:, :K].T)
+
+
+def _joint(x: np.ndarray, weight: np.ndarray, before: Gaussians | None) -> Moments:
+    incomplete = Incomplete.of(x)
+    if incomplete is None:
+        return _complete_joint(x, weight)
+    rows = incomplete.complete
+    parts = [_complete_joint(x[rows], weight[rows])]
+    if before is None:
+        return parts[0]
+    before = of_kind(before, "full")
+    parts += [
+        _expected_joint(numbers, weight[among], rest)
+        for among, numbers, rest in incomplete.expected(x, before)
+    ]
+    return reduce(Moments.merged, parts)
+
+
+def _complete_joint(x: np.ndarray, weight: np.ndarray) -> Moments:
+    K = weight.shape[1]
+    d = x.shape[1]
+    sums = sums_of(x, weight)
+    mass = sums.mass[0][:, None]
+    mean = np.ascontiguousarray(sums.total.T) / np.maximum(mass, TINY)
+    rows, columns = np.tril_indices(d)
+    lower = np.zeros((K, len(rows)))
+    add_outer(x, weight, mean, lower)
+    scatter = np.empty((K, d, d))
+    scatter[:, rows, columns] = lower
+    scatter[:, columns, rows] = lower
+    return Moments(mass, mean, scatter)
+
+
+def _expected_joint(numbers: np.ndarray, weight: np.ndarray, rest: np.ndarray) -> Moments:
+    """Of rows whose numbers (K, n, d) are expected in each state, with covariances `rest` (K, d,
+    d).
+    """
+    share = weight.T
+    mass = share.sum(axis=1, keepdims=True)
+    mean = (share[:, None] @ numbers)[:, 0] / np.maximum(mass, TINY)
+    away = numbers - mean[:, None]
+    scatter = np.swapaxes(away * share[:, :, None], 1, 2) @ away
+    # symmetric but for rounding
+    scatter = (scatter + np.swapaxes(scatter, 1, 2)) / 2 + mass[:, :, None] * rest
+    return Moments(mass, mean, scatter)
