@@ -345,10 +345,11 @@ class Training:
         def work(b: int) -> tuple[Markov, float]:
             block = self.blocks[b]
             theta = with_chain(model, self.observed, self.clamped(model, block), block)
-            out = room(theta, block, posterior[block.tokens])
+            out = room(theta, block, theta.node)
             weight = self.weight[block.examples]
             log_Z = np.empty(block.structure.n_examples)
-            self.inference.expectations(theta, block.structure, weight, out, log_Z)
+            self.inference.expectations(theta, block.structure, weight, out.cliques, log_Z)
+            posterior[block.tokens] = theta.node
             counts = chains.read_counts(out, block.structure, self.n_labels, self.options.order)
             # 0 times a log Z of -inf would be NaN
             return counts, float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
