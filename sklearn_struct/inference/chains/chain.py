@@ -73,20 +73,23 @@ class Chain(Inference):
         sums: tuple[np.ndarray, ...],
         log_Z: np.ndarray,
     ) -> None:
-        """As `marginals`, where only sums over sequences count.
+        """Turn scores of labels into their weighted marginals, in place; add those of cliques to
+        `sums`, tables like those of the `out` of `marginals`; write log Z.
 
-        Of few labels it is several times faster. The last digits of a sequence then depend on the
-        others of the call.
+        Tokens whose sequence has weight 0 or no allowed labelling get zeros. Only sums over
+        sequences count: of few labels this is several times faster than `marginals`, and the last
+        digits of a sequence depend on the others of the call.
         """
-        out = Potentials(np.zeros(potentials.node.shape), sums)
-        if len(potentials.cliques) == 1:
-            arguments = tables(potentials), links(structure), weight, tables(out), log_Z
-            products: ModuleType = few_labels
-            if products.marginals(*arguments):
-                potentials.node[:] = out.node
-                return
-        self.marginals(potentials, structure, weight, out, log_Z)
-        potentials.node[:] = out.node
+        if len(potentials.cliques) > 1:
+            out = Potentials(np.zeros_like(potentials.node), sums)
+            self.marginals(potentials, structure, weight, out, log_Z)
+            potentials.node[:] = out.node
+            return
+        arguments = tables(potentials), links(structure), weight, sums[0], log_Z
+        quicker: ModuleType = few_labels
+        products = _products(potentials)
+        if not quicker.expectations(*arguments):
+            patiently(lambda: products.expectations(*arguments), 2 * _steps(potentials))
 
     def tangent(
         self,

@@ -44,7 +44,7 @@ from sklearn_struct.inference.chains.pieces import (
     pieces_of,
 )
 
-__all__ = ["marginals"]
+__all__ = ["expectations"]
 
 ALONE = 3  # sequences; `first_order` is slower where it has not four side by side
 # labels, of many sequences and of those that are alone: with more, lanes gain too little
@@ -62,11 +62,11 @@ PATIENT_ALONE = 6
 DEAR_STEPS = 128
 
 
-def marginals(
-    potentials: Pairs, structure: Links, weight: np.ndarray, out: Pairs, log_Z: np.ndarray
+def expectations(
+    potentials: Pairs, structure: Links, weight: np.ndarray, sums: np.ndarray, log_Z: np.ndarray
 ) -> bool:
-    """As `first_order.marginals`; or return False, and leave marginals as they were, where that is
-    quicker or this might lose something.
+    """As `first_order.expectations`; or return False, and leave scores and sums as they were, where
+    that is quicker or this might lose something.
     """
     node, edge = potentials
     n, K = node.shape
@@ -75,7 +75,7 @@ def marginals(
     patient = PATIENT_ALONE if is_alone else PATIENT_LABELS
     if most < K or n < FEWEST_TOKENS or node.dtype != np.float64:
         return False
-    if len(edge) > 1 or len(out.edge) > 1 or np.any(weight == 0):
+    if len(edge) > 1 or len(sums) > 1 or np.any(weight == 0):
         return False
     # so that no sum of alphas grows
     top = float(edge.max()) + np.log(K)
@@ -91,9 +91,8 @@ def marginals(
     first = S * np.arange(LANES * n_rounds)
     last = np.minimum(first + S, n) - 1
     joints = joints_of(_examples(offsets, first), _examples(offsets, last), K, edge.shape[1])
-    rows = Pairs(out.node, out.edge)
     most_steps = DEAR_STEPS if patient < K else S
-    if not _marginals(node, offsets, weight, every, most_steps, pieces, joints, rows, log_Z):
+    if not _expectations(node, offsets, weight, every, most_steps, pieces, joints, sums, log_Z):
         return False
     log_Z += top * np.maximum(np.diff(offsets) - 1, 0)
     return True
@@ -106,7 +105,7 @@ def _examples(offsets: np.ndarray, tokens: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def _marginals(
+def _expectations(
     node: np.ndarray,
     offsets: np.ndarray,
     weight: np.ndarray,
@@ -114,7 +113,7 @@ def _marginals(
     most_steps: int,
     pieces: Pieces,
     joints: Joints,
-    out: Pairs,
+    sums: np.ndarray,
     log_Z: np.ndarray,
 ) -> bool:
     """But for what was taken out of all scores of pairs, which is missing in log Z."""
@@ -142,12 +141,13 @@ def _marginals(
         for r in range(LANES):
             example[r] = joints.last[p + r]
             share[r] = weight[example[r]]
-        _backward(offsets, p * S, weight, pieces, example, share, out.node)
+        # its scores were read by `fill`, and no other piece reads them any more
+        _backward(offsets, p * S, weight, pieces, example, share, node)
         _add_joints(pieces, joints.alpha, p, share)
     for j in range(K):
         for k in range(K):
             o = (j * even(K) + k) * LANES
-            out.edge[0, j * K + k] += total(load(pieces.pairs, o)) * pieces.E[j * K + k]
+            sums[0, j * K + k] += total(load(pieces.pairs, o)) * pieces.E[j * K + k]
     return True
 
 
@@ -230,15 +230,15 @@ def _backward(
     pieces: Pieces,
     example: np.ndarray,
     share: np.ndarray,
-    out_node: np.ndarray,
+    node: np.ndarray,
 ) -> None:
-    """Add marginals of labels and sums over pairs; `example` and `share` are the sequences of the
-    last tokens of pieces, and their weights.
+    """Write marginals of labels, add those of pairs up; `example` and `share` are the sequences of
+    the last tokens of pieces, and their weights.
     """
     S = len(pieces.begins)
     _scale_last(pieces)
     for s in range(S - 1, -1, -1):
-        _add_nodes(pieces, first_token, s, share, out_node)
+        _write_nodes(pieces, first_token, s, share, node)
         if s > 0:
             _back(pieces, s, share)
             if s % STRETCH == 1:
@@ -267,7 +267,7 @@ def _scale_last(pieces: Pieces) -> None:
 
 
 @inlined
-def _add_nodes(
+def _write_nodes(
     pieces: Pieces, first_token: int, s: int, share: np.ndarray, out: np.ndarray
 ) -> None:
     """Weighted marginals of a step."""
@@ -281,7 +281,7 @@ def _add_nodes(
     for r in range(LANES):
         t = first_token + r * S + s
         for k in range(K if t < n else 0):
-            out[t, k] += row[k, r]
+            out[t, k] = row[k, r]
 
 
 @inlined

@@ -51,7 +51,7 @@ from sklearn_struct.inference.chains.forward_backward_by_edge import (
 from sklearn_struct.inference.chains.scaled_numbers import distrust, is_safe
 from sklearn_struct.inference.chains.time_major import Steps, steps
 
-__all__ = ["marginals", "marginals_by_row", "tangent"]
+__all__ = ["expectations", "marginals", "marginals_by_row", "tangent"]
 
 # ranges of scores, by bytes of a number, within which nothing can underflow that matters
 _NEAR = {8: 600.0, 4: 60.0}
@@ -88,13 +88,36 @@ def marginals(
         return
     work = _lattice(places, potentials)
     again = _passes(potentials, structure, places, work, log_Z)
-    if potentials.edge.shape[0] == 1 and out.edge.shape[0] == 1:
-        _add_marginals(structure.offsets, places, weight, work, out)
-    else:
-        edge_tables.add_marginals(potentials, structure, places, weight, work, out.edge)
-        _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
+    _add(potentials, structure, places, weight, work, out)
     for i in again.tolist():
         log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
+
+
+def expectations(
+    potentials: Pairs,
+    structure: Links,
+    weight: np.ndarray,
+    sums: np.ndarray,
+    log_Z: np.ndarray,
+) -> None:
+    """As `marginals`, but those of labels take the place of their scores; those of pairs are added
+    to `sums`. Tokens whose sequence has weight 0 or no allowed labelling get zeros.
+    """
+    places = steps(structure.offsets, weight)
+    node, edge = potentials
+    log_Z[:] = 0.0
+    if len(places.order) == 0:
+        node[:] = 0.0
+        return
+    work = _lattice(places, potentials)
+    again = _passes(potentials, structure, places, work, log_Z)
+    # those that are done again need their scores until then
+    scores = Pairs(node.copy() if len(again) else node, edge)
+    out = Pairs(node, sums)
+    node[:] = 0.0
+    _add(scores, structure, places, weight, work, out)
+    for i in again.tolist():
+        log_Z[i] = log_marginals(scores, structure, i, weight[i], out)
 
 
 def marginals_by_row(
@@ -121,6 +144,22 @@ def marginals_by_row(
         for i in again.tolist():
             log_Z[i] = log_marginals(potentials, structure, i, weight[i], room)
         rows.table[:] += rows_of_pairs(rows, structure).T @ room.edge
+
+
+def _add(
+    potentials: Pairs,
+    structure: Links,
+    places: Steps,
+    weight: np.ndarray,
+    work: Lattice,
+    out: Pairs,
+) -> None:
+    """Add weighted marginals, after `_passes`."""
+    if potentials.edge.shape[0] == 1 and out.edge.shape[0] == 1:
+        _add_marginals(structure.offsets, places, weight, work, out)
+    else:
+        edge_tables.add_marginals(potentials, structure, places, weight, work, out.edge)
+        _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
 
 
 def _passes(

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import contracts
+import naive
 import numpy as np
 import pytest
 
@@ -88,6 +89,109 @@ def test_log_partition_and_scores(order):
     expected = np.zeros(4)
     inference.path_score(potentials, structure, labels, expected)
     np.testing.assert_array_equal(inference.scores(potentials, structure, labels), expected)
+
+
+def check_in_place(potentials, structure, weight, digits=1e-10):
+    """Expectations are the marginals that enumeration finds, in the place of scores."""
+    twins = list(naive.twins(potentials, structure))
+    sizes = [len(family.nodes) for family in structure.families]
+    for each in (False, True):
+        sums = tuple(
+            np.full((n if each or len(table) != 1 else 1, table.shape[1]), 0.5)
+            for n, table in zip(sizes, potentials.cliques, strict=True)
+        )
+        room = potentials._replace(node=potentials.node.copy())
+        log_Z = np.full(len(weight), 7.0)
+        Chain(len(sums)).expectations(room, structure, weight, sums, log_Z)
+        node = np.concatenate([w * twin.node for w, twin in zip(weight, twins, strict=True)])
+        np.testing.assert_allclose(room.node, node, atol=digits)
+        for f, table in enumerate(sums):
+            wanted = [w * twin.cliques[f] for w, twin in zip(weight, twins, strict=True)]
+            of_all = np.concatenate(wanted)
+            if len(table) != len(of_all):
+                of_all = of_all.sum(axis=0)[None]
+            np.testing.assert_allclose(table, 0.5 + of_all, atol=digits)
+        counted = [float(twin.log_Z) if w else 0.0 for w, twin in zip(weight, twins, strict=True)]
+        np.testing.assert_allclose(log_Z, counted, rtol=digits / 100, atol=digits)
+
+
+WEIGHT = np.array([1.0, 2.5, 0.5, 0.0])
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "each"])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("n_labels", [1, 3])
+def test_expectations_by_enumeration(n_labels, order, shared):
+    """Of sequences of several, one and no tokens, one of which does not count."""
+    rng = np.random.default_rng(order)
+    lengths = (3, 1, 0, 2)
+    batch = contracts.random_chains(rng, lengths, n_labels, shared, order=order)
+    check_in_place(*batch, WEIGHT)
+    check_in_place(*batch, np.zeros(4))
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "each"])
+@pytest.mark.parametrize("order", [1, 2])
+def test_expectations_of_what_is_impossible(order, shared):
+    """Pairs are forbidden; a sequence has no labelling; another one needs its scores again."""
+    rng = np.random.default_rng(0)
+    potentials, structure = contracts.random_chains(rng, (4, 2, 1, 3), 3, shared, order=order)
+    potentials.cliques[0][:, [1, 3]] = -np.inf
+    potentials.node[5] = -np.inf
+    potentials.node[0] += [0.0, 900.0, 0.0]
+    potentials.node[2] += [900.0, 0.0, 0.0]
+    check_in_place(potentials, structure, WEIGHT)
+
+
+@pytest.mark.twins
+def test_expectations_of_an_empty_call():
+    for lengths in ((), (0, 0)):
+        potentials, structure = contracts.random_chains(np.random.default_rng(0), lengths, 2)
+        sums = np.zeros((1, 4))
+        log_Z = np.full(len(lengths), 7.0)
+        Chain().expectations(potentials, structure, np.ones(len(lengths)), (sums,), log_Z)
+        assert not np.any(sums)
+        assert not np.any(log_Z)
+
+
+@pytest.mark.twins
+def test_expectations_of_float32():
+    rng = np.random.default_rng(0)
+    potentials, structure = contracts.random_chains(rng, (4, 2, 1, 3), 3)
+    check_in_place(
+        contracts.mapped(lambda table: table.astype(np.float32), potentials),
+        structure,
+        WEIGHT,
+        1e-5,
+    )
+
+
+@pytest.mark.parametrize("n_labels", [2, 5, 13])
+@pytest.mark.parametrize("lengths", [(1500,), (0, 3, 900, 1, 0, 700)], ids=["one", "six"])
+@pytest.mark.parametrize("harm", ["nothing", "forbidden", "impossible", "weight 0", "far apart"])
+def test_expectations_beside_marginals(harm, lengths, n_labels):
+    """Of so many tokens that they may be cut into pieces."""
+    rng = np.random.default_rng(n_labels)
+    potentials, structure = contracts.random_chains(rng, lengths, n_labels)
+    weight = rng.uniform(0.5, 2.0, size=len(lengths))
+    if harm == "forbidden":
+        potentials.cliques[0][0, 1] = -np.inf
+    elif harm == "impossible":
+        potentials.node[structure.offsets[-1] // 3] = -np.inf
+    elif harm == "weight 0":
+        weight[len(lengths) // 2] = 0.0
+    elif harm == "far apart":
+        potentials.cliques[0][0, 1] = -400.0
+        potentials.node[::7, 0] += 900.0
+    out, of_marginals = contracts.marginals(Chain(), potentials, structure, weight)
+    sums = np.zeros_like(out.cliques[0])
+    log_Z = np.empty(len(lengths))
+    Chain().expectations(potentials, structure, weight, (sums,), log_Z)
+    np.testing.assert_allclose(potentials.node, out.node, atol=1e-10)
+    np.testing.assert_allclose(sums, out.cliques[0], rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(log_Z, of_marginals, rtol=1e-12, atol=1e-10)
 
 
 def test_a_chain_is_a_value():
