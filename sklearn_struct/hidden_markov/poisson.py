@@ -67,6 +67,10 @@ def _mean(x: np.ndarray, weight: np.ndarray, spare: np.ndarray) -> np.ndarray:
 
 def least_rates(counts: Counts, weight: np.ndarray, share: float) -> np.ndarray:
     """A share of the mean of each stream; `share` itself for one that is 0 throughout."""
+    if counts.numbers.shape[1] == 0:
+        return np.empty(0)
+    # weights that are all the same may come without memory of their own, which kernels want
+    weight = np.ascontiguousarray(weight)
     mean = _mean(counts.numbers, weight, weight)
     floor: np.ndarray = share * np.where(mean == 0, 1.0, mean)
     return floor
