@@ -130,7 +130,7 @@ def _are_empty(numbers: np.ndarray, used: np.ndarray) -> np.ndarray:
         # mostly the first rows have numbers
         if not empty.any():
             break
-        empty &= np.isnan(numbers[rows][used[rows]]).all(axis=0)
+        empty &= (np.isnan(numbers[rows]) | ~used[rows, None]).all(axis=0)
     return empty
 
 
@@ -159,7 +159,8 @@ def mean_trials(observed: Observed, used: np.ndarray) -> int:
     trials = observed.trials.numbers
     if not trials.shape[1]:
         return 0
-    total = sum(float(trials[rows][used[rows]].sum()) for rows in row_pieces(trials))
+    # sums of whole numbers, which have no rounding errors
+    total = sum(float(used[rows] @ trials[rows].sum(axis=1)) for rows in row_pieces(trials))
     return round(total / np.count_nonzero(used))
 
 
