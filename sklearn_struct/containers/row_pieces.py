@@ -1,4 +1,6 @@
-"""Arrays a few rows at a time: what is computed of all rows at once needs as much memory as they."""
+"""Arrays a few rows at a time: what is computed of all rows at once needs as much memory as they
+do.
+"""
 
 from __future__ import annotations
 
@@ -23,5 +25,6 @@ def first_row(table: np.ndarray, is_bad: Callable[[np.ndarray], np.ndarray]) -> 
     for rows in row_pieces(table):
         bad = is_bad(table[rows])
         if bad.any():
-            return rows.start + int(np.argmax(bad.reshape(len(bad), -1).any(axis=1)))
+            first: int = rows.start
+            return first + int(np.argmax(bad.reshape(len(bad), -1).any(axis=1)))
     return None
