@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike
+
+from sklearn_struct.containers.kernel_arrays import for_kernels
 
 __all__ = ["CSR", "as_matrix", "csr"]
 
@@ -33,9 +34,9 @@ def csr(matrix: Any, dtype: Any = None, canonical: bool = True) -> CSR:
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return CSR(
-        _for_kernels(matrix.indptr, np.int64),
-        _for_kernels(matrix.indices, np.int32),
-        _for_kernels(matrix.data, dtype or matrix.dtype),
+        for_kernels(matrix.indptr, np.int64),
+        for_kernels(matrix.indices, np.int32),
+        for_kernels(matrix.data, dtype or matrix.dtype),
     )
 
 
@@ -47,26 +48,3 @@ def as_matrix(table: CSR, n_columns: int) -> sp.csr_array:
         (table.data[stored], table.indices[stored], table.indptr - first),
         shape=(len(table.indptr) - 1, n_columns),
     )
-
-
-class _Writeable:
-    """The memory of an array as numpy reads it from other objects, without the mark that it is
-    read-only.
-    """
-
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array  # lives as long as this does
-        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
-
-
-def _for_kernels(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
-    """An array of this type, in the same memory if it is of it: a memory map is not read here.
-
-    Kernels would be compiled once more for read-only arrays; none writes to a CSR, which a test
-    makes sure of.
-    """
-    # copies only what kernels could not read as it is
-    array = np.require(array, dtype, ["C", "A"])
-    # numba would compile each kernel once more for read-only arrays; a test makes sure that none
-    # writes to X
-    return array if array.flags.writeable else np.asarray(_Writeable(array))

@@ -6,6 +6,7 @@ Every error names its place.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from numbers import Number
 from typing import Any, TypeGuard, cast
 
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike
 
 from sklearn_struct.containers.data_frames import is_frame, refuse_lazy
+from sklearn_struct.containers.row_pieces import first_row
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.sparse_and_dense import SparseAndDense
 from sklearn_struct.containers.sparse_input import check_csr
@@ -291,7 +293,8 @@ def check_numbers(X: SequenceArray, missing: bool = False) -> None:
         if sp.issparse(part):
             check_csr(part, "X.tokens")
     # the place is looked for only where there is something to report
-    if not any(_are_bad(_values(part), missing).any() for part in _parts(X)):
+    are_bad = partial(_are_bad, missing=missing)
+    if all(first_row(_values(part), are_bad) is None for part in _parts(X)):
         return
     values = _values(X.tokens)
     first = int(np.flatnonzero(_are_bad(values, missing).ravel())[0])

@@ -104,7 +104,8 @@ def sums_of(x: np.ndarray, weight: np.ndarray) -> Sums:
     K = weight.shape[1]
     mass = whole_vectors(np.zeros((x.shape[1], K)))
     total = np.zeros_like(mass)
-    for part in slices(len(x)):
+    # without columns there is nothing to look at
+    for part in slices(len(x)) if x.shape[1] else []:
         rows = np.ascontiguousarray(x[part], dtype=np.float64)
         of_rows = np.ascontiguousarray(weight[part], dtype=np.float64)
         if is_complete(rows):
@@ -129,7 +130,8 @@ def moments_of(
     """
     independent = kind in ("diag", "spherical") or x.shape[1] == 0
     parts = []
-    for part in slices(len(x)):
+    # without columns there is nothing to look at
+    for part in slices(len(x) if x.shape[1] else 0):
         rows = np.ascontiguousarray(x[part], dtype=np.float64)
         of_rows = np.ascontiguousarray(weight[part], dtype=np.float64)
         if not independent:

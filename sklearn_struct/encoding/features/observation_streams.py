@@ -10,7 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.containers.kernel_arrays import for_kernels
 from sklearn_struct.containers.ragged import object_array
+from sklearn_struct.containers.row_pieces import first_row
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import Matrix, Sequences, Token
 from sklearn_struct.encoding.features.column_codes import read_table
@@ -56,13 +58,16 @@ class Column(NamedTuple):
 class Columns(NamedTuple):
     """The columns of X and their names, the bounds of its sequences, and how tokens were written.
 
-    ``kind`` is "numbers" (rows of arrays), "values" (a string each) or "rows" (tuples).
+    ``kind`` is "numbers" (rows of arrays), "values" (a string each) or "rows" (tuples). ``table``
+    (n, d) has all columns of numbers, in the memory of X where X is such a table. Nobody may write
+    to it.
     """
 
     columns: list[Column]
     offsets: np.ndarray
     names: Any
     kind: str
+    table: np.ndarray | None = None
 
 
 def symbols(X: T) -> T | SequenceArray:
@@ -99,7 +104,7 @@ def read(X: Sequences, missing: bool = False) -> Columns:
     if isinstance(X, SequenceArray) and kind == "packed" and _has_numbers(X):
         return of_numbers(X, missing)
     if kind == "arrays" and not _has_rows(X):
-        return of_numbers(pack_arrays(X, np.dtype(np.float64)), missing)
+        return of_numbers(_in_place(X) or pack_arrays(X, np.dtype(np.float64)), missing)
     single = kind != "arrays" and _has_single_values(X)
     if single:
         check_sequences(X)
@@ -117,15 +122,31 @@ def _has_numbers(X: SequenceArray) -> bool:
     return tokens.ndim == 2 and (sp.issparse(tokens) or tokens.dtype.kind != "O")
 
 
+def _in_place(X: Sequences) -> SequenceArray | None:
+    """An array of three dimensions, or a list of one array, in the memory that it is in; None for
+    anything else, of which `pack_arrays` makes one array.
+    """
+    several = isinstance(X, np.ndarray) and X.ndim == 3
+    rows: Any = X if several else X[0] if len(X) == 1 else None
+    if not isinstance(rows, np.ndarray) or isinstance(rows, np.ma.MaskedArray):
+        return None
+    if rows.ndim != 2 + several or rows.dtype.kind not in "fiub" or not rows.size:
+        return None
+    n = rows.shape[-2]
+    offsets = np.arange(0, len(X) * n + 1, n)
+    return SequenceArray(rows.reshape(-1, rows.shape[-1]), offsets)
+
+
 def of_numbers(X: SequenceArray, missing: bool = False) -> Columns:
     """The columns of packed numbers; NaN may be there if it stands for what is `missing`."""
     if sp.issparse(X.tokens):
         raise InputTypeError(
             "sparse X has no meaning here: the columns are streams of numbers; give a dense array"
         )
-    tokens = X.tokens.astype(np.float64)
-    check_numbers(SequenceArray(tokens, X.offsets, X.names), missing)
-    return Columns([Column(column, None) for column in tokens.T], X.offsets, X.names, "numbers")
+    table = for_kernels(X.tokens.astype(np.float64, order="C", copy=False), np.float64)
+    check_numbers(SequenceArray(table, X.offsets, X.names), missing)
+    columns = [Column(column, None) for column in table.T]
+    return Columns(columns, X.offsets, X.names, "numbers", table)
 
 
 def _first_token(X: Sequences) -> Token:
@@ -193,14 +214,15 @@ def is_numeric(column: Column, alone: bool = False) -> bool:
 def refuse_missing(column: Column, offsets: np.ndarray, c: int) -> None:
     """Raise NonFiniteError for NaN in a column that is read as symbols."""
     if column.codes is None:
-        missing = np.isnan(column.values)
+        t = first_row(column.values, np.isnan)
     else:
         nan = [isinstance(v, float | np.floating) and np.isnan(v) for v in column.values]
-        missing = np.array(nan, dtype=bool)[column.codes] if any(nan) else np.zeros(0, dtype=bool)
-    if np.any(missing):
-        where = place(int(np.argmax(missing)), offsets)
+        is_nan = np.array(nan, dtype=bool)
+        t = first_row(column.codes, lambda codes: is_nan[codes]) if any(nan) else None
+    if t is not None:
         raise NonFiniteError(
-            f"{where}, column {c}: not finite (nan); numbers may be missing, symbols may not"
+            f"{place(t, offsets)}, column {c}: not finite (nan); numbers may be missing, symbols "
+            "may not"
         )
 
 
@@ -224,22 +246,27 @@ def counts(column: Column, offsets: np.ndarray, c: int, missing: bool = False) -
     what is `missing`.
     """
     of_token = numbers(column, offsets, c, missing=True)
-    gone = np.isnan(of_token)
-    if np.any(gone) and not missing:
+    gone = None if missing else first_row(of_token, np.isnan)
+    if gone is not None:
         raise NonFiniteError(
-            f"{place(int(np.argmax(gone)), offsets)}, column {c}: not finite (nan); a vector of "
-            "counts must have all its counts"
+            f"{place(gone, offsets)}, column {c}: not finite (nan); a vector of counts must have "
+            "all its counts"
         )
-    with np.errstate(invalid="ignore"):
-        # larger numbers have no next one as floats
-        good = gone | ((of_token >= 0) & (of_token == np.floor(of_token)) & (of_token <= 2.0**53))
-    if not np.all(good):
-        t = int(np.argmin(good))
+    t = first_row(of_token, _are_no_counts)
+    if t is not None:
         raise ValueError(
             f"{place(t, offsets)}, column {c}: {of_token[t]:g} is not a count, which is a whole "
             "number from 0 to 2 ** 53"
         )
     return of_token
+
+
+def _are_no_counts(values: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        # larger numbers have no next one as floats
+        good = (values >= 0) & (values == np.floor(values)) & (values <= 2.0**53)
+    bad: np.ndarray = ~(good | np.isnan(values))
+    return bad
 
 
 def _coded(column: Column) -> tuple[list[Any], np.ndarray]:

@@ -32,6 +32,8 @@ __all__ = [
     "of_examples",
     "of_tokens",
     "read",
+    "repeated",
+    "used_tokens",
 ]
 
 SMALLEST_SUM = 1e-290  # its inverse must be a float
@@ -123,6 +125,26 @@ def check_total(weight: np.ndarray) -> np.ndarray:
         if not np.isfinite(weight.sum()):
             raise NonFiniteError("the sum of sample_weight over all tokens is not finite")
     return weight
+
+
+def repeated(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """What sequences have, for each of their tokens; read-only and without memory of its own where
+    it is the same for all.
+    """
+    n = int(lengths.sum())
+    # one number would be an array as any other, but for kernels, which tell read-only ones apart
+    if n < 2 or np.any(values != values[0]):
+        return np.repeat(values, lengths)
+    return np.broadcast_to(values[0], (n,))
+
+
+def used_tokens(weight: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Which tokens are those of sequences with positive weights, after a check that the weights of
+    all tokens can be added up.
+    """
+    with np.errstate(over="ignore"):
+        check_total(weight * lengths)
+    return repeated(weight > 0, lengths)
 
 
 def check_sum(weight: np.ndarray) -> np.ndarray:

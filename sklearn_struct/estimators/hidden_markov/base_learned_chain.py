@@ -20,7 +20,7 @@ from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row, refuse_without_labels
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.sample_weights import check_total, is_per_token
+from sklearn_struct.estimators.fitting.sample_weights import is_per_token, repeated, used_tokens
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.clusters import clusters
 from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
@@ -71,7 +71,7 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
             refuse_without_labels(len(columns.offsets) - 1, type(self).__name__)
         codes = self._learn_codes(y, columns.offsets, flat, init)
         weight = self._weight_of_sequences(sample_weight, len(columns.offsets) - 1)
-        used = check_total(np.repeat(weight, np.diff(columns.offsets))) > 0
+        used = used_tokens(weight, np.diff(columns.offsets))
         self._kind = columns.kind
         observed = self._learn_observed(columns, used, init)
         # EM needs memory for other things
@@ -94,10 +94,14 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
 
     def _learn_codes(self, y: Any, offsets: np.ndarray, flat: bool, init: Any) -> np.ndarray:
         """The classes, and the codes of labels in them, -1 where there is none."""
-        labels = self._flat_labels(y, offsets, flat)
+        # no list of None, which would be as long as a column of X
+        labels = [] if y is None else self._flat_labels(y, offsets, flat)
         if init is not None:
             self._refuse_other_streams(init)
         self.classes_ = self._label_set(labels, offsets) if init is None else init.classes_
+        if y is None:
+            # read-only and without memory, as all tokens have the same
+            return np.broadcast_to(np.int32(-1), (offsets[-1],))
         return partial_labels.encode(labels, self.classes_, offsets)
 
     def _begins(self, training: Any, init: Any) -> list[Callable[[], Any]]:
@@ -206,7 +210,7 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
         n_values = [len(values) + (self.oov is not None) for values in tables]
         if init is not None:
             n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
-        of_tokens = np.repeat(weight, observed.lengths)
+        of_tokens = repeated(weight, observed.lengths)
         floor = least_variances(observed.numbers, of_tokens, self.min_variance)
         if not np.all(np.isfinite(floor)):
             raise NonFiniteError("the variance of a column of X is not finite; scale X")

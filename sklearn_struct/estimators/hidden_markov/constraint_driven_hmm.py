@@ -21,7 +21,7 @@ from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.iterations import Iterations, IterationSettings
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.sample_weights import check_total
+from sklearn_struct.estimators.fitting.sample_weights import repeated, used_tokens
 from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.stream_learning import (
@@ -199,7 +199,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         self.classes_ = self._label_set(labels, columns.offsets)
         codes = partial_labels.encode(labels, self.classes_, columns.offsets)
         weight = self._read_weight(sample_weight, len(columns.offsets) - 1)
-        used = check_total(np.repeat(weight, np.diff(columns.offsets))) > 0
+        used = used_tokens(weight, np.diff(columns.offsets))
         if not np.any(used & (codes >= 0)):
             raise EmptyDataError("no sequence with labels has a positive weight")
         self._kind = columns.kind
@@ -245,7 +245,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         vocabularies: list[dict[Any, int] | None],
         pool: Pool,
     ) -> Training:
-        of_tokens = np.repeat(weight, observed.lengths)
+        of_tokens = repeated(weight, observed.lengths)
         floor = least_variances(observed.numbers, of_tokens, LEAST_VARIANCE)
         if not np.all(np.isfinite(floor)):
             raise NonFiniteError("the variance of a column of X is not finite; scale X")

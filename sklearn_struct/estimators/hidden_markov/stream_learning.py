@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sklearn_struct.containers.row_pieces import first_row, row_pieces
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError, NonFiniteError
 from sklearn_struct.hidden_markov.counts import Counts
@@ -58,34 +59,44 @@ def read_streams(
     kinds: list[str],
     encode: Callable[[streams.Column, int], np.ndarray],
 ) -> Observed:
-    """Numbers of each kind, and what `encode` makes of the symbols of a column."""
+    """Numbers of each kind, and what `encode` makes of the symbols of a column.
+
+    Numbers that are all of one kind are those of X, in its memory.
+    """
     codes = []
-    numeric: dict[str, list[np.ndarray]] = {
-        kind: [np.empty((columns.offsets[-1], 0))] for kind in (*READERS, INPUT)
-    }
+    numeric = {kind: _room(columns, kinds, kind) for kind in (*READERS, INPUT)}
+    left = {kind: iter(table.T) for kind, table in numeric.items()}
     for c, (column, kind) in enumerate(zip(columns.columns, kinds, strict=True)):
         if kind == "categorical":
             streams.refuse_missing(column, columns.offsets, c)
             codes.append(encode(column, c))
-        else:
-            reader = _inputs if kind == INPUT else READERS[kind]
-            numeric[kind].append(reader(column, columns.offsets, c)[:, None])
+            continue
+        reader = _inputs if kind == INPUT else READERS[kind]
+        of_token = reader(column, columns.offsets, c)
+        if numeric[kind] is not columns.table:
+            next(left[kind])[:] = of_token
     return Observed(
         codes,
-        np.hstack(numeric["gaussian"]),
+        numeric["gaussian"],
         columns.offsets,
-        Counts.of_events(np.hstack(numeric["poisson"])),
-        Counts.of_trials(np.hstack(numeric["multinomial"])),
-        np.hstack(numeric[INPUT]),
+        Counts.of_events(numeric["poisson"]),
+        Counts.of_trials(numeric["multinomial"]),
+        numeric[INPUT],
     )
+
+
+def _room(columns: streams.Columns, kinds: list[str], kind: str) -> np.ndarray:
+    """Where numbers of a kind are, or are put: the table of X if it has no others."""
+    if columns.table is not None and set(kinds) == {kind}:
+        return columns.table
+    return np.empty((columns.offsets[-1], kinds.count(kind)))
 
 
 def _inputs(column: streams.Column, offsets: np.ndarray, c: int) -> np.ndarray:
     """A column of inputs, none of which may be missing."""
     of_token = streams.numbers(column, offsets, c, missing=True)
-    bad = ~(np.abs(of_token) <= LARGEST)
-    if np.any(bad):
-        t = int(np.argmax(bad))
+    t = first_row(of_token, _are_no_inputs)
+    if t is not None:
         says = "not finite (nan)" if np.isnan(of_token[t]) else f"{of_token[t]:g} is too large"
         wants = "fill it in" if np.isnan(of_token[t]) else "scale the column"
         raise NonFiniteError(
@@ -95,11 +106,16 @@ def _inputs(column: streams.Column, offsets: np.ndarray, c: int) -> np.ndarray:
     return of_token
 
 
+def _are_no_inputs(values: np.ndarray) -> np.ndarray:
+    bad: np.ndarray = ~(np.abs(values) <= LARGEST)
+    return bad
+
+
 def check_numbers_are_there(observed: Observed, used: np.ndarray, kinds: list[str]) -> None:
     """Raise EmptyDataError for a stream of numbers that has only NaN in the tokens used."""
     for kind, numbers in observed.numeric.items():
         of_kind = [c for c, name in enumerate(kinds) if name == kind]
-        empty = np.isnan(numbers[used]).all(axis=0)
+        empty = _are_empty(numbers, used)
         if np.any(empty):
             c = of_kind[int(np.argmax(empty))]
             raise EmptyDataError(
@@ -107,11 +123,21 @@ def check_numbers_are_there(observed: Observed, used: np.ndarray, kinds: list[st
             )
 
 
+def _are_empty(numbers: np.ndarray, used: np.ndarray) -> np.ndarray:
+    """Which columns have no number in the tokens used."""
+    empty = np.ones(numbers.shape[1], dtype=bool)
+    for rows in row_pieces(numbers):
+        # mostly the first rows have numbers
+        if not empty.any():
+            break
+        empty &= (np.isnan(numbers[rows]) | ~used[rows, None]).all(axis=0)
+    return empty
+
+
 def refuse_gaps(observed: Observed) -> None:
     """Raise NonFiniteError for a missing measurement, which means of other tokens depend on."""
-    missing = np.isnan(observed.numbers)
-    if np.any(missing):
-        t = int(np.argmax(missing.any(axis=1)))
+    t = first_row(observed.numbers, np.isnan)
+    if t is not None:
         raise NonFiniteError(
             f"{streams.place(t, observed.offsets)}: not finite (nan); with `autoregression` no "
             "measurement may be missing"
@@ -131,7 +157,11 @@ def check_lengths(observed: Observed, used: np.ndarray, p: int) -> None:
 def mean_trials(observed: Observed, used: np.ndarray) -> int:
     """How many trials the tokens used have on average, rounded."""
     trials = observed.trials.numbers
-    return round(float(trials[used].sum(axis=1).mean())) if trials.shape[1] else 0
+    if not trials.shape[1]:
+        return 0
+    # sums of whole numbers, which have no rounding errors
+    total = sum(float(used[rows] @ trials[rows].sum(axis=1)) for rows in row_pieces(trials))
+    return round(total / np.count_nonzero(used))
 
 
 def listed_kinds(emissions: str | Iterable[Any], n: int) -> list[str]:

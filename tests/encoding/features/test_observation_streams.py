@@ -100,6 +100,81 @@ def test_numbers(X):
     assert all(is_numeric(column) for column in found.columns)
 
 
+TABLE = np.random.RandomState(0).normal(size=(6, 3))
+
+
+def read_only(table):
+    table = table.copy()
+    table.flags.writeable = False
+    return table
+
+
+@pytest.mark.parametrize("writeable", [True, False])
+@pytest.mark.parametrize("form", ["packed", "list of one", "3-D"])
+def test_numbers_are_not_copied(form, writeable):
+    table = TABLE.copy()
+    table.flags.writeable = writeable
+    X = {
+        "packed": SequenceArray(table, [0, 4, 6]),
+        "list of one": [table],
+        "3-D": table.reshape(2, 3, 3),
+    }[form]
+    found = read(X)
+    assert np.shares_memory(found.table, table)
+    assert found.table.flags.c_contiguous
+    # by name: kernels are not compiled once more
+    assert found.table.flags.writeable
+    assert table.flags.writeable == writeable
+    np.testing.assert_array_equal(found.table, TABLE)
+    offsets = {"packed": [0, 4, 6], "list of one": [0, 6], "3-D": [0, 3, 6]}[form]
+    assert found.offsets.tolist() == offsets
+
+
+def test_a_memory_map_is_not_copied(tmp_path):
+    TABLE.tofile(tmp_path / "numbers")
+    mapped = np.memmap(tmp_path / "numbers", np.float64, "r", shape=TABLE.shape)
+    for X in (SequenceArray(mapped, [0, 6]), [mapped]):
+        found = read(X)
+        assert np.shares_memory(found.table, mapped)
+    del mapped, X
+    # the map lives as long as what was made of it
+    np.testing.assert_array_equal(found.table, TABLE)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TABLE.astype(np.float32),
+        TABLE.astype(np.float16),
+        (10 * TABLE).astype(np.int32),
+        TABLE > 0,
+        TABLE.astype(">f8"),
+        np.asfortranarray(TABLE),
+        np.asfortranarray((10 * TABLE).astype(int)),
+        np.repeat(TABLE, 2, axis=1)[:, ::2],
+        TABLE[::-1],
+        read_only(TABLE.T).T,
+        np.frombuffer(b"0" + TABLE.tobytes(), np.uint8)[1:].view(np.float64).reshape(6, 3),
+    ],
+    ids=[
+        *("float32", "float16", "int", "bool", "swapped", "Fortran", "Fortran int", "strided"),
+        *("reversed", "read-only Fortran", "not aligned"),
+    ],
+)
+def test_other_numbers_are_copied_as_they_are(table):
+    for X in (SequenceArray(table, [0, 4, 6]), [table], table.reshape(2, 3, 3)):
+        found = read(X).table
+        assert not np.shares_memory(found, table)
+        assert (found.dtype, found.flags.c_contiguous) == (np.float64, True)
+        np.testing.assert_array_equal(found, table.astype(np.float64))
+
+
+def test_a_masked_array_is_no_array_of_numbers():
+    masked = np.ma.masked_array(TABLE, TABLE > 1)
+    with pytest.raises(InputTypeError, match=re.escape("X[0] cannot be read")):
+        read([masked])
+
+
 def test_nothing():
     found = read([[], []])
     assert (found.columns, found.offsets.tolist()) == ([], [0, 0, 0])

@@ -1,0 +1,30 @@
+"""Arrays a few rows at a time: what is computed of all rows at once needs as much memory as they
+do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+__all__ = ["first_row", "row_pieces"]
+
+NUMBERS = 1 << 16  # of a piece: half a megabyte, which the caches of processors hold
+
+
+def row_pieces(table: np.ndarray) -> list[slice]:
+    """Slices of rows that together are all of an array."""
+    step = max(NUMBERS // max(prod(table.shape[1:]), 1), 1)
+    return [slice(first, first + step) for first in range(0, len(table), step)]
+
+
+def first_row(table: np.ndarray, is_bad: Callable[[np.ndarray], np.ndarray]) -> int | None:
+    """The first row in which `is_bad` says of a number that it is; None if there is no such row."""
+    for rows in row_pieces(table):
+        bad = is_bad(table[rows])
+        if bad.any():
+            first: int = rows.start
+            return first + int(np.argmax(bad.reshape(len(bad), -1).any(axis=1)))
+    return None
