@@ -28,7 +28,6 @@ __all__ = [
     "product",
     "ranges",
     "refuse_wider_cliques",
-    "unlisted_chain",
     "zeros",
 ]
 
@@ -90,30 +89,31 @@ def clique_sizes(order: int) -> range:
     return range(2, order + 2)
 
 
-def chain(offsets: np.ndarray, order: int = 1) -> Structure:
+def chain(offsets: np.ndarray, order: int = 1, listed: bool = True) -> Structure:
     """The structure of linear chains: a family for each of `clique_sizes`, of neighbours in the
     same sequence.
+
+    Pairs of a chain of first order need not be `listed`: kernels read where sequences begin and
+    end, and a list takes as much memory as the scores of two labels.
     """
     offsets = np.asarray(offsets, dtype=np.int64)
+    if order == 1 and not listed:
+        return Structure(offsets, (Family(np.empty((0, 2), np.int64), _bounds(offsets, 2)),))
     return Structure(offsets, tuple(_neighbours(offsets, r) for r in clique_sizes(order)))
 
 
-def unlisted_chain(offsets: np.ndarray) -> Structure:
-    """Linear chains whose pairs of neighbours are counted, not listed: kernels of first order read
-    where sequences begin and end, and a list takes more memory than two labels' scores.
-    """
-    lengths = np.diff(offsets)
-    bounds = np.concatenate([[0], np.cumsum(np.maximum(lengths - 1, 0))])
-    return Structure(offsets, (Family(np.empty((0, 2), np.int64), bounds),))
+def _bounds(offsets: np.ndarray, r: int) -> np.ndarray:
+    """Those of the r consecutive tokens that sequences have."""
+    counts = np.maximum(np.diff(offsets) - r + 1, 0)
+    return np.concatenate([[0], np.cumsum(counts)])
 
 
 def _neighbours(offsets: np.ndarray, r: int) -> Family:
     """All r consecutive tokens of a sequence."""
-    lengths = np.diff(offsets)
-    counts = np.maximum(lengths - r + 1, 0)
-    bounds = np.concatenate([[0], np.cumsum(counts)])
+    bounds = _bounds(offsets, r)
+    moved = np.repeat(offsets[:-1] - bounds[:-1], np.diff(bounds))
     nodes = np.empty((bounds[-1], r), dtype=np.int64)
-    np.add(np.arange(bounds[-1]), np.repeat(offsets[:-1] - bounds[:-1], counts), out=nodes[:, 0])
+    np.add(np.arange(bounds[-1]), moved, out=nodes[:, 0])
     for i in range(1, r):
         # column by column: a broadcast sum of such short rows takes ten times as long
         np.add(nodes[:, 0], i, out=nodes[:, i])

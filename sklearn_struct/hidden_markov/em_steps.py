@@ -11,7 +11,7 @@ import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.memory_checks import keep_freed
-from sklearn_struct.containers.structures import Block, Potentials, Structure, unlisted_chain
+from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
@@ -249,9 +249,8 @@ class Training:
     @property
     def structure(self) -> Structure:
         """The chains of all sequences. Pairs are listed only where something is read of each."""
-        if self.options.order == 1 and not self.observed.inputs.shape[1]:
-            return unlisted_chain(self.observed.offsets)
-        return self.inference.structure(self.observed.offsets)
+        observed = self.observed
+        return self.inference.structure(observed.offsets, listed=observed.inputs.shape[1] > 0)
 
     @property
     def token_weight(self) -> np.ndarray:

@@ -178,33 +178,39 @@ def add_column_moments(
     """Add weighted rows to the `mass` (P,) of all rows, their `mean` (d, P) and the sums of their
     weighted `squares` of distances from it.
 
-    Of a few rows at a time the mean comes first, then distances from it: in one pass over memory,
-    and without the difference of large numbers that cancel. Moments of such parts are merged (Chan,
-    Golub & LeVeque, "Algorithms for computing the sample variance", 1983, eq. 2.1).
+    Of a few rows at a time the mean comes first, then distances from it, whose sum is what the mean
+    lacks: in one pass over memory, and without differences of large numbers. Moments of such parts
+    are merged (Chan, Golub & LeVeque, "Algorithms for computing the sample variance", 1983, eqs.
+    1.7 and 2.1).
     """
     d, P = mean.shape
     of_part = np.empty(P)
     centre = np.empty((d, P))
+    rest = np.empty((d, P))
     for first in range(0, len(x), MANY):
         last = min(first + MANY, len(x))
         of_part[:] = 0.0
         centre[:] = 0.0
+        rest[:] = 0.0
         _add_sums(x, weight, first, last, of_part, centre)
         for k in range(0, P, LANES):
             m = load(of_part, k)
             divisor = maximum(m, splat(TINY))
             for c in range(d):
                 store(centre, c * P + k, div(load(centre, c * P + k), divisor))
-        _add_squares(x, weight, first, last, centre, squares)
+        _add_squares(x, weight, first, last, centre, rest, squares)
         for k in range(0, P, LANES):
             before = load(mass, k)
             m = load(of_part, k)
+            divisor = maximum(m, splat(TINY))
             store(mass, k, add(before, m))
             share = div(m, maximum(load(mass, k), splat(TINY)))
             between = mul(before, share)
             for c in range(d):
                 o = c * P + k
-                away = sub(load(centre, o), load(mean, o))
+                lacks = div(load(rest, o), divisor)
+                store(squares, o, sub(load(squares, o), mul(load(rest, o), lacks)))
+                away = add(sub(load(centre, o), load(mean, o)), lacks)
                 store(mean, o, fma(share, away, load(mean, o)))
                 # not the square first, which may be infinite where nothing is before
                 store(squares, o, fma(mul(between, away), away, load(squares, o)))
@@ -241,9 +247,17 @@ def _add_sums(
 
 @inlined
 def _add_squares(
-    x: np.ndarray, weight: np.ndarray, first: int, last: int, mean: np.ndarray, squares: np.ndarray
+    x: np.ndarray,
+    weight: np.ndarray,
+    first: int,
+    last: int,
+    mean: np.ndarray,
+    rest: np.ndarray,
+    squares: np.ndarray,
 ) -> None:
-    """Add weights (n, K) times squared distances of some rows from the means (d, P)."""
+    """Add weights (n, K) times distances of some rows from the means (d, P), and times their
+    squares.
+    """
     K = weight.shape[1]
     d, P = mean.shape
     for k in range(0, K, LANES):
@@ -259,16 +273,25 @@ def _add_squares(
             s1 = splat(0.0)
             s2 = splat(0.0)
             s3 = splat(0.0)
+            r0 = splat(0.0)
+            r1 = splat(0.0)
+            r2 = splat(0.0)
+            r3 = splat(0.0)
             for i in range(first, last):
                 w = load_part(weight, i * K + k, K - k, 0.0)
                 a = sub(splat(x[i, c]), m0)
+                r0 = fma(w, a, r0)
                 s0 = fma(mul(w, a), a, s0)
                 a = sub(splat(x[i, c1]), m1)
+                r1 = fma(w, a, r1)
                 s1 = fma(mul(w, a), a, s1)
                 a = sub(splat(x[i, c2]), m2)
+                r2 = fma(w, a, r2)
                 s2 = fma(mul(w, a), a, s2)
                 a = sub(splat(x[i, c3]), m3)
+                r3 = fma(w, a, r3)
                 s3 = fma(mul(w, a), a, s3)
+            _add_four(rest, c * P + k, P, d - c, r0, r1, r2, r3)
             _add_four(squares, c * P + k, P, d - c, s0, s1, s2, s3)
 
 

@@ -102,10 +102,11 @@ def known_posteriors(codes: np.ndarray, weight: np.ndarray, K: int) -> np.ndarra
 def sums_of(x: np.ndarray, weight: np.ndarray) -> Sums:
     """Weighted sums of rows x (n, c), where `weight` is (n, K)."""
     K = weight.shape[1]
+    if x.shape[1] == 0:
+        return Sums(np.zeros((0, K)), np.zeros((0, K)))
     mass = whole_vectors(np.zeros((x.shape[1], K)))
     total = np.zeros_like(mass)
-    # without columns there is nothing to look at
-    for part in slices(len(x)) if x.shape[1] else []:
+    for part in slices(len(x)):
         rows = np.ascontiguousarray(x[part], dtype=np.float64)
         of_rows = np.ascontiguousarray(weight[part], dtype=np.float64)
         if is_complete(rows):
@@ -128,19 +129,19 @@ def moments_of(
     may be left out where none is missing (Little & Rubin, "Statistical Analysis with Missing Data",
     section 11.2).
     """
-    independent = kind in ("diag", "spherical") or x.shape[1] == 0
-    parts = []
-    # without columns there is nothing to look at
-    for part in slices(len(x) if x.shape[1] else 0):
-        rows = np.ascontiguousarray(x[part], dtype=np.float64)
-        of_rows = np.ascontiguousarray(weight[part], dtype=np.float64)
-        if not independent:
-            parts.append(_joint(rows, of_rows, before))
-        elif is_complete(rows):
-            parts.append(_columns(rows, of_rows))
-        else:
-            parts.append(_columns_with_gaps(rows, of_rows))
+    if x.shape[1] == 0:
+        nothing = np.zeros((weight.shape[1], 0))
+        return Moments(nothing, nothing, nothing)
+    parts = (_of_part(x[part], weight[part], kind, before) for part in slices(len(x)))
     return reduce(Moments.merged, parts)
+
+
+def _of_part(x: np.ndarray, weight: np.ndarray, kind: str, before: Gaussians | None) -> Moments:
+    rows = np.ascontiguousarray(x, dtype=np.float64)
+    of_rows = np.ascontiguousarray(weight, dtype=np.float64)
+    if kind in ("full", "tied"):
+        return _joint(rows, of_rows, before)
+    return _columns(rows, of_rows) if is_complete(rows) else _columns_with_gaps(rows, of_rows)
 
 
 def _columns(x: np.ndarray, weight: np.ndarray) -> Moments:
@@ -154,13 +155,26 @@ def _columns(x: np.ndarray, weight: np.ndarray) -> Moments:
 
 
 def _columns_with_gaps(x: np.ndarray, weight: np.ndarray) -> Moments:
+    x, origin = _moved(x)
     mass, total = sums_of(x, weight)
     mean = total / np.maximum(mass, TINY)
     squares = np.zeros_like(mean)
     # two passes: the mean of squares less the square of the mean would cancel
     add_squares(x, weight, mean, squares)
     K = weight.shape[1]
-    return Moments(*(_states_first(table, K) for table in (mass, mean, squares)))
+    mass, mean, squares = (_states_first(table, K) for table in (mass, mean, squares))
+    return Moments(mass, origin + mean, squares)
+
+
+def _moved(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows less an origin among them, and the origin: means of what is left have no rounding errors
+    that merging would notice.
+    """
+    if not len(x):
+        return x, np.zeros(x.shape[1])
+    first = np.argmax(~np.isnan(x), axis=0)
+    origin = np.nan_to_num(x[first, np.arange(x.shape[1])])
+    return x - origin, origin
 
 
 def _states_first(table: np.ndarray, K: int) -> np.ndarray:
@@ -173,20 +187,18 @@ def _joint(x: np.ndarray, weight: np.ndarray, before: Gaussians | None) -> Momen
     if incomplete is None:
         return _complete_joint(x, weight)
     rows = incomplete.complete
-    parts = [_complete_joint(x[rows], weight[rows])]
+    joint = _complete_joint(x[rows], weight[rows])
     if before is None:
-        return parts[0]
-    before = of_kind(before, "full")
-    parts += [
-        _expected_joint(numbers, weight[among], rest)
-        for among, numbers, rest in incomplete.expected(x, before)
-    ]
-    return reduce(Moments.merged, parts)
+        return joint
+    parts = incomplete.expected(x, of_kind(before, "full"))
+    others = (_expected_joint(numbers, weight[among], rest) for among, numbers, rest in parts)
+    return reduce(Moments.merged, others, joint)
 
 
 def _complete_joint(x: np.ndarray, weight: np.ndarray) -> Moments:
     K = weight.shape[1]
     d = x.shape[1]
+    x, origin = _moved(x)
     sums = sums_of(x, weight)
     mass = sums.mass[0][:, None]
     mean = np.ascontiguousarray(sums.total.T) / np.maximum(mass, TINY)
@@ -196,7 +208,7 @@ def _complete_joint(x: np.ndarray, weight: np.ndarray) -> Moments:
     scatter = np.empty((K, d, d))
     scatter[:, rows, columns] = lower
     scatter[:, columns, rows] = lower
-    return Moments(mass, mean, scatter)
+    return Moments(mass, origin + mean, scatter)
 
 
 def _expected_joint(numbers: np.ndarray, weight: np.ndarray, rest: np.ndarray) -> Moments:

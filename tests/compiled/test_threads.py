@@ -88,6 +88,33 @@ def test_map_keeps_the_order(n_jobs):
         assert pool.map(str, 0) == []
 
 
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_fold_keeps_the_order_and_few_results(n_jobs, n):
+    waiting = set()
+
+    def piece(i):
+        time.sleep(0.001 * (i % 3))
+        waiting.add(i)
+        return [i]
+
+    def both(a, b):
+        waiting.difference_update(a, b)
+        return [*a, *b]
+
+    with Pool(n_jobs) as pool:
+        assert pool.fold(piece, both, n) == list(range(n))
+    assert len(waiting) <= 1
+
+
+def test_an_error_in_fold_reaches_the_caller():
+    def both(a, b):
+        raise ValueError("no sum")
+
+    with Pool(2) as pool, pytest.raises(ValueError, match="no sum"):
+        pool.fold(lambda i: i, both, 5)
+
+
 def test_threads_work_at_the_same_time():
     """Both must be inside the function for either to leave it."""
     barrier = threading.Barrier(2, timeout=60)

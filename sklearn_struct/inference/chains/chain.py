@@ -38,9 +38,9 @@ class Chain(Inference):
 
     order: int = 1
 
-    def structure(self, offsets: np.ndarray) -> Structure:
-        """Chains over the tokens that ``offsets`` (n + 1) bounds."""
-        return structures.chain(offsets, self.order)
+    def structure(self, offsets: np.ndarray, listed: bool = True) -> Structure:
+        """Chains over the tokens that ``offsets`` (n + 1) bounds; see `structures.chain`."""
+        return structures.chain(offsets, self.order, listed)
 
     def most_tokens(self, structure: Structure, n_labels: int) -> int:
         """With how many tokens a call is still short."""
