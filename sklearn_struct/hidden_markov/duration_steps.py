@@ -61,7 +61,11 @@ class DurationTraining:
         self.plain = plain
         self.options = options
         self.codes = plain.codes
-        self.token_weight = plain.token_weight
+
+    @property
+    def total_weight(self) -> float:
+        """That of all tokens."""
+        return self.plain.total_weight
 
     @property
     def is_counted(self) -> bool:
@@ -148,7 +152,7 @@ class DurationTraining:
             As in EM, for each token.
         """
         plain = self.plain
-        least = tol * float(self.token_weight.sum())
+        least = tol * self.plain.total_weight
         hidden = em(plain.expect, plain.maximise, hidden, max_iter=PLAIN, tol=least).w
         return self.with_durations(hidden)
 

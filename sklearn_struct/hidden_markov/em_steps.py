@@ -258,9 +258,16 @@ class Training:
         return np.repeat(self.weight, self.observed.lengths)
 
     @property
+    def total_weight(self) -> float:
+        """That of all tokens."""
+        return float(self.weight @ self.observed.lengths)
+
+    @property
     def is_counted(self) -> bool:
         """Whether counts are all that is needed, since nothing is hidden that must be expected."""
         if self.options.numbers.is_hidden(self.observed.numbers):
+            return False
+        if not self.any_known and self.total_weight > 0:
             return False
         # labels of sequences that do not count need not be known
         return bool(np.all(self.codes[self.token_weight > 0] >= 0))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.hidden_markov.gaussians import Gaussians, patterns
 
 __all__ = ["Incomplete", "is_incomplete"]
@@ -16,8 +17,8 @@ NUMBERS = 1 << 20  # that are expected at a time, in all states together
 
 def is_incomplete(x: np.ndarray) -> bool:
     """Whether there is a row of which some numbers are missing and others are not."""
-    missing = np.isnan(x)
-    return bool(np.any(missing.any(axis=1) & ~missing.all(axis=1)))
+    missing = (np.isnan(x[rows]) for rows in row_pieces(x))
+    return any(np.any(some.any(axis=1) & ~some.all(axis=1)) for some in missing)
 
 
 class Incomplete(NamedTuple):

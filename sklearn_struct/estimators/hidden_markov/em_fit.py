@@ -59,7 +59,7 @@ def learn(
     options: dict[str, Any] = {
         "max_iter": max_iter,
         # EM compares sums over all tokens, of which `tol` is the share of one
-        "tol": tol * float(training.token_weight.sum()),
+        "tol": tol * training.total_weight,
     }
     if training.is_counted:
         model: Any = training.maximise(training.counted(training.codes))
