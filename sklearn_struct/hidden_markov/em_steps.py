@@ -154,9 +154,10 @@ def with_chain(
 ) -> Potentials:
     """Potentials of what labels emit (n, K) and of their chain."""
     theta = chains.potentials(model.markov, emitted, block.structure)
-    after = block.structure.families[0].nodes[:, 1]
-    if not model.slopes.size or not len(after):
+    pairs = block.structure.families[0]
+    if not model.slopes.size or not pairs.offsets[-1]:
         return theta
+    after = pairs.nodes[:, 1]
     edges = log_transitions(model.logits, observed.inputs[block.tokens][after])
     return Potentials(theta.node, (edges.reshape(len(after), -1),))
 
@@ -243,8 +244,9 @@ class Training:
             self.structure, n_labels, n_tokens, min(16, 1 + len(codes) // n_tokens)
         )
         self.any_known = bool(np.any(codes >= 0))
-        # each E-step needs as much memory as the one before
-        keep_freed(8 * len(codes) * n_labels)
+        # each block needs as much memory as the one before
+        largest = max(block.structure.offsets[-1] for block in self.blocks)
+        keep_freed(8 * int(largest) * n_labels)
 
     @property
     def structure(self) -> Structure:
