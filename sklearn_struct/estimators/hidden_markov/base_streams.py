@@ -103,7 +103,8 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
             if reset:
                 raise EmptyDataError("X has no tokens")
             empty = streams.Column(np.empty(0), None)
-            return columns._replace(columns=[empty] * self.n_features_in_), False
+            none = [empty] * self.n_features_in_
+            return columns._replace(columns=none, table=None), False
         self._learn_features(
             SequenceArray(np.empty((0, len(columns.columns))), [0], columns.names), reset
         )

@@ -102,6 +102,13 @@ def test_numbers_of_one_kind_are_those_of_x():
     assert not any(np.shares_memory(part, table) for part in observed.numeric.values())
 
 
+@pytest.mark.parametrize("X", [[[]], [np.empty((0, 3))], SequenceArray(np.empty((0, 0)), [0])])
+def test_no_tokens_have_the_columns_of_the_model(X):
+    model = HMM(**COMMON).fit(SequenceArray(numbers(), OFFSETS))
+    assert model._read_X(X, reset=False).X.numbers.shape == (0, 3)
+    assert [len(labels) for labels in model.predict(X)] == [0] * len(X)
+
+
 def most_memory(call):
     tracemalloc.start()
     call()
