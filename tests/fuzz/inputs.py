@@ -22,7 +22,7 @@ from sklearn.base import clone
 
 from fuzz.errors import KINDS, is_clear, told
 from fuzz.subjects import FORMS, Subject, drawn, quietly, subjects
-from sklearn_struct import GraphArray, SequenceArray
+from sklearn_struct import GraphArray, MultiLabelCRF, SequenceArray
 
 GOOD = {"a result", "a clear error"}
 PATIENCE = 20.0
@@ -314,7 +314,8 @@ def _wrong(model: Any, name: str, result: Any, given: dict[str, Any]) -> str:
         return next((said for part in result if (said := _wrong(model, name, part, given))), "")
     if len(result) != len(X):
         return f"{len(result)} results for {len(X)}"
-    if name == "predict_proba":
+    # each label of a row has a probability of its own
+    if name == "predict_proba" and not isinstance(model, MultiLabelCRF):
         sums = [np.sum(rows, axis=-1) for rows in result]
         return (
             ""

@@ -47,7 +47,9 @@ class BaseInformationCriteria(BaseHiddenChain):
         -------
         float
         """
-        return 2.0 * self._n_parameters() - 2.0 * self.log_likelihood(X)
+        # a model that is not fitted says so here
+        log_likelihood = self.log_likelihood(X)
+        return 2.0 * self._n_parameters() - 2.0 * log_likelihood
 
     def bic(self, X: Any) -> float:
         """Bayesian information criterion; lower is better.

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hmmlearn.hmm import PoissonHMM
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.mixture import GaussianMixture
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from sklearn_struct import HMM, SequenceArray, TokenTransformer
+from sklearn_struct import HMM, HSMM, NonHomogeneousHMM, SequenceArray, TokenTransformer
 from sklearn_struct.exceptions import EmptyDataError
 from sklearn_struct.metrics import log_likelihood_scorer
 from sklearn_struct.persistence import load, save
@@ -28,6 +29,13 @@ def drawn(n_states=3, n=12, length=60, seed=0):
         states = np.repeat(rng.randint(n_states, size=length // 5), 5)
         X.append(rng.normal(4.0 * states)[:, None])
     return X
+
+
+@pytest.mark.parametrize("model", [HMM, HSMM, NonHomogeneousHMM])
+@pytest.mark.parametrize("method", ["aic", "bic", "log_likelihood"])
+def test_a_model_that_is_not_fitted_says_so(model, method):
+    with pytest.raises(NotFittedError):
+        getattr(model(n_states=2), method)(drawn())
 
 
 def test_one_state_is_a_normal_distribution():
