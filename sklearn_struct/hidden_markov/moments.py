@@ -150,7 +150,7 @@ def _columns(x: np.ndarray, weight: np.ndarray) -> Moments:
     squares = np.zeros_like(mean)
     mass = np.zeros(mean.shape[1])
     add_column_moments(x, weight, mass, mean, squares)
-    of_columns = np.broadcast_to(mass[:K, None], (K, x.shape[1]))
+    of_columns = np.repeat(mass[:K, None], x.shape[1], axis=1)
     return Moments(of_columns, _states_first(mean, K), _states_first(squares, K))
 
 
