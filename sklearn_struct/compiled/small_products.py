@@ -30,6 +30,7 @@ __all__ = [
     "row_times_matrix",
     "rows_max_plus",
     "rows_times_matrix",
+    "single_row_times_matrix",
 ]
 
 
@@ -69,6 +70,80 @@ def row_times_matrix(
     """The same of one row, without a call, which takes longer than a short row."""
     for k in range(0, width, LANES):
         _tile_1x1(A, a, matrix, k, n, width, out, o + k)
+
+
+@inlined
+def single_row_times_matrix(
+    A: np.ndarray, a: int, matrix: np.ndarray, n: int, width: int, out: np.ndarray, o: int
+) -> None:
+    """The same, quicker where steps wait for each other: sums of narrow rows have two parts. If n is
+    odd, one more row of the matrix is read, which is 0, and one more number of A.
+    """
+    wide = width - width % (4 * LANES)
+    for k in range(0, wide, 4 * LANES):
+        _tile_1x4(A, a, matrix, k, n, width, out, o + k)
+    pairs = width - width % (2 * LANES)
+    for k in range(wide, pairs, 2 * LANES):
+        _halves_1x2(A, a, matrix, k, n, width, out, o + k)
+    for k in range(pairs, width, LANES):
+        _halves_1x1(A, a, matrix, k, n, width, out, o + k)
+
+
+@inlined
+def _tile_1x4(
+    A: np.ndarray, a: int, matrix: np.ndarray, k: int, n: int, width: int, out: np.ndarray, o: int
+) -> None:
+    zero = splat(A.dtype.type(0))
+    w = zero
+    x = zero
+    y = zero
+    z = zero
+    for j in range(n):
+        s = splat(at(A, a + j))
+        m = j * width + k
+        w = fma(s, load(matrix, m), w)
+        x = fma(s, load(matrix, m + LANES), x)
+        y = fma(s, load(matrix, m + 2 * LANES), y)
+        z = fma(s, load(matrix, m + 3 * LANES), z)
+    store(out, o, w)
+    store(out, o + LANES, x)
+    store(out, o + 2 * LANES, y)
+    store(out, o + 3 * LANES, z)
+
+
+@inlined
+def _halves_1x2(
+    A: np.ndarray, a: int, matrix: np.ndarray, k: int, n: int, width: int, out: np.ndarray, o: int
+) -> None:
+    zero = splat(A.dtype.type(0))
+    w = zero
+    x = zero
+    y = zero
+    z = zero
+    for j in range(0, n, 2):
+        m = j * width + k
+        s = splat(at(A, a + j))
+        w = fma(s, load(matrix, m), w)
+        x = fma(s, load(matrix, m + LANES), x)
+        m += width
+        s = splat(at(A, a + j + 1))
+        y = fma(s, load(matrix, m), y)
+        z = fma(s, load(matrix, m + LANES), z)
+    store(out, o, add(w, y))
+    store(out, o + LANES, add(x, z))
+
+
+@inlined
+def _halves_1x1(
+    A: np.ndarray, a: int, matrix: np.ndarray, k: int, n: int, width: int, out: np.ndarray, o: int
+) -> None:
+    w = splat(A.dtype.type(0))
+    x = splat(A.dtype.type(0))
+    for j in range(0, n, 2):
+        m = j * width + k
+        w = fma(splat(at(A, a + j)), load(matrix, m), w)
+        x = fma(splat(at(A, a + j + 1)), load(matrix, m + width), x)
+    store(out, o, add(w, x))
 
 
 @inlined
