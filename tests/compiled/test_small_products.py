@@ -48,19 +48,6 @@ def test_rows_times_matrix(n, width, n_rows, dtype):
 
 @pytest.mark.twins
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("n", "width"), [*SHAPES, (17, 40), (39, 40)])
-def test_single_row_times_matrix(n, width, dtype):
-    rng = np.random.default_rng(n)
-    A, flat = padded_rows(rng, 1, n, width, dtype)
-    matrix = np.zeros((n + n % 2, width), dtype)
-    matrix[:n] = rng.normal(size=(n, width))
-    out = np.full(5 + width + 5, 7.0, dtype=dtype)
-    small_products.single_row_times_matrix(flat, 3, matrix.ravel(), n, width, out, 5)
-    assert_wrote(out, 5, A[:, :n].astype(float) @ matrix[:n])
-
-
-@pytest.mark.twins
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(("n", "width"), SHAPES)
 def test_matrix_times_row(n, width, dtype):
     rng = np.random.default_rng(n)

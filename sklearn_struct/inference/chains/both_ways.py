@@ -40,7 +40,8 @@ from sklearn_struct.compiled.simd import (
     total,
     workspace,
 )
-from sklearn_struct.compiled.small_products import add_outer, single_row_times_matrix
+from sklearn_struct.compiled.single_row_products import single_row_times_matrix
+from sklearn_struct.compiled.small_products import add_outer
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 from sklearn_struct.inference.chains.forward_backward_by_edge import exp_table
 from sklearn_struct.inference.chains.scaled_numbers import are_possible
