@@ -26,7 +26,6 @@ from sklearn_struct.compiled.simd import (
     fma,
     keep,
     load,
-    load_part,
     mul,
     splat,
     store,
@@ -43,22 +42,19 @@ from sklearn_struct.inference.chains.pieces import (
     move,
     pieces_of,
 )
+from sklearn_struct.inference.chains.scaled_numbers import are_possible
 
 __all__ = ["expectations"]
 
-ALONE = 3  # sequences; `first_order` is slower where it has not four side by side
-# labels, of many sequences and of those that are alone: with more, lanes gain too little
-MOST_LABELS = 12
-MOST_ALONE = 20
+MOST_LABELS = 12  # with more, lanes gain too little
 FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it saves
-MOST_NUMBERS = 7000  # labels times steps of a piece, of which eight stay in the cache
+STEPS = 800  # of a piece, of which eight stay in the cache
 SPREAD = 150.0  # of scores of pairs; four of them may meet in one number, and exp(-600) is one
 MOST_STEPS = 16  # between two scalings
 STRETCH = 32  # steps whose pairs are added up at once, while they are near
 # Products of matrices cost K times what alphas cost. With more labels than these they are too dear
 # where they must have many steps.
-PATIENT_LABELS = 4
-PATIENT_ALONE = 6
+PATIENT_LABELS = 6
 DEAR_STEPS = 128
 
 
@@ -70,10 +66,7 @@ def expectations(
     """
     node, edge = potentials
     n, K = node.shape
-    is_alone = len(weight) <= ALONE
-    most = MOST_ALONE if is_alone else MOST_LABELS
-    patient = PATIENT_ALONE if is_alone else PATIENT_LABELS
-    if most < K or n < FEWEST_TOKENS or node.dtype != np.float64:
+    if MOST_LABELS < K or n < FEWEST_TOKENS or node.dtype != np.float64:
         return False
     if len(edge) > 1 or len(sums) > 1 or np.any(weight == 0):
         return False
@@ -85,13 +78,13 @@ def expectations(
         return False
     every = max(1, int(min(MOST_STEPS, SPREAD // (spread + 1e-9))))
     offsets = structure.offsets
-    n_rounds = -(-n // (LANES * (MOST_NUMBERS // K)))
+    n_rounds = -(-n // (LANES * STEPS))
     S = -(-n // (LANES * n_rounds))
     pieces = pieces_of(S, np.exp(edge[0] - top), K)
     first = S * np.arange(LANES * n_rounds)
     last = np.minimum(first + S, n) - 1
     joints = joints_of(_examples(offsets, first), _examples(offsets, last), K, edge.shape[1])
-    most_steps = DEAR_STEPS if patient < K else S
+    most_steps = DEAR_STEPS if PATIENT_LABELS < K else S
     if not _expectations(node, offsets, weight, every, most_steps, pieces, joints, sums, log_Z):
         return False
     log_Z += top * np.maximum(np.diff(offsets) - 1, 0)
@@ -119,7 +112,7 @@ def _expectations(
     """But for what was taken out of all scores of pairs, which is missing in log Z."""
     S = len(pieces.begins)
     K = len(pieces.row)
-    if not _are_possible(node) or not join(node, offsets, pieces, every, most_steps, joints):
+    if not are_possible(node) or not join(node, offsets, pieces, every, most_steps, joints):
         return False
     for i in range(len(log_Z)):
         log_Z[i] = 0.0
@@ -148,29 +141,6 @@ def _expectations(
         for k in range(K):
             o = (j * even(K) + k) * LANES
             sums[0, j * K + k] += total(load(pieces.pairs, o)) * pieces.E[j * K + k]
-    return True
-
-
-@inlined
-def _are_possible(node: np.ndarray) -> bool:
-    """Whether each token has a label with a finite score, and none has +inf or NaN."""
-    mass = splat(0.0)
-    n, K = node.shape
-    whole = n * K - n * K % LANES
-    for m in range(0, whole, LANES):
-        mass = add(mass, load(node, m))
-    mass = add(mass, load_part(node, whole, n * K - whole, 0.0))
-    if np.isfinite(total(mass)):
-        return True
-    for t in range(n):
-        best = -np.inf
-        is_number = True
-        for k in range(K):
-            x = node[t, k]
-            best = max(best, x)
-            is_number &= x < np.inf
-        if not is_number or best == -np.inf:
-            return False
     return True
 
 

@@ -38,6 +38,7 @@ from sklearn_struct.compiled.small_products import (
     row_times_matrix,
     rows_times_matrix,
 )
+from sklearn_struct.inference.chains import both_ways
 from sklearn_struct.inference.chains import forward_backward_by_edge as edge_tables
 from sklearn_struct.inference.chains.first_order_log import log_marginals
 from sklearn_struct.inference.chains.first_order_tangent import tangent
@@ -103,6 +104,8 @@ def expectations(
     """As `marginals`, but those of labels take the place of their scores; those of pairs are added
     to `sums`. Tokens whose sequence has weight 0 or no allowed labelling get zeros.
     """
+    if both_ways.expectations(potentials, structure, weight, sums, log_Z):
+        return
     places = steps(structure.offsets, weight)
     node, edge = potentials
     log_Z[:] = 0.0

@@ -43,7 +43,8 @@ class Pieces(NamedTuple):
 
 def pieces_of(S: int, E: np.ndarray, K: int) -> Pieces:
     """Room for S steps of K labels."""
-    sizes = [S * K, S * K, S, len(E), even(K) ** 2, K, K]
+    # sums over pairs read one row behind the last one, if there is an odd number of labels
+    sizes = [S * K + K % 2, S * K, S, len(E), even(K) ** 2, K, K]
     # one piece of memory: allocations cost as much as sums
     room = workspace((sum(sizes), LANES), np.float64)
     parts = []

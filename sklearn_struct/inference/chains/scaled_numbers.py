@@ -9,17 +9,40 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import padded
+from sklearn_struct.compiled.simd import LANES, add, load, load_part, padded, splat, total
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 from sklearn_struct.inference.chains.forward_backward_by_edge import Lattice
 from sklearn_struct.inference.chains.time_major import Steps
 
-__all__ = ["distrust", "is_safe"]
+__all__ = ["are_possible", "distrust", "is_safe"]
 
 # of float32 and float64: far above what a product, a sum or an exponential loses, and what share of
 # Z may be lost
 _LEAST = (1e-33, 1e-300)
 _LOST = (1e-8, 1e-13)
+
+
+@inlined
+def are_possible(node: np.ndarray) -> bool:
+    """Whether each token has a label with a finite score, and none has +inf or NaN."""
+    mass = splat(0.0)
+    n, K = node.shape
+    whole = n * K - n * K % LANES
+    for m in range(0, whole, LANES):
+        mass = add(mass, load(node, m))
+    mass = add(mass, load_part(node, whole, n * K - whole, 0.0))
+    if np.isfinite(total(mass)):
+        return True
+    for t in range(n):
+        best = -np.inf
+        is_number = True
+        for k in range(K):
+            x = node[t, k]
+            best = max(best, x)
+            is_number &= x < np.inf
+        if not is_number or best == -np.inf:
+            return False
+    return True
 
 
 @kernel

@@ -143,7 +143,7 @@ def test_sequences_that_do_not_count_are_left_to_others():
 
 @pytest.mark.parametrize(
     ("lengths", "K"),
-    [([1000], 2), ([2000], few_labels.MOST_ALONE + 1), ([500] * 4, few_labels.MOST_LABELS + 1)],
+    [([1000], 2), ([2000], few_labels.MOST_LABELS + 1), ([500] * 4, few_labels.MOST_LABELS + 1)],
     ids=["few tokens", "many labels", "many labels of many sequences"],
 )
 def test_few_tokens_and_many_labels_are_left_to_others(lengths, K):
@@ -161,14 +161,14 @@ def sticky(rng, n, K):
 @pytest.mark.parametrize("lengths", [[9000], [3000, 4, 2000, 1000]], ids=["one", "four"])
 def test_chains_that_forget_little(lengths, monkeypatch):
     """Products of all steps of pieces, which are short here, so that there are many of them."""
-    monkeypatch.setattr(few_labels, "MOST_NUMBERS", 300)
+    monkeypatch.setattr(few_labels, "STEPS", 100)
     rng = np.random.RandomState(0)
     structure = links(chain(np.cumsum([0, *lengths]), 1))
     check_alike(sticky(rng, sum(lengths), 3), structure, rng.uniform(1, 2, size=len(lengths)))
 
 
 def test_stretches_that_forget_and_others_that_do_not(monkeypatch):
-    monkeypatch.setattr(few_labels, "MOST_NUMBERS", 300)
+    monkeypatch.setattr(few_labels, "STEPS", 100)
     rng = np.random.RandomState(0)
     theta = sticky(rng, 9000, 2)
     theta.node[2500:6000] += 12 * rng.normal(size=(3500, 2))
@@ -176,6 +176,6 @@ def test_stretches_that_forget_and_others_that_do_not(monkeypatch):
 
 
 def test_more_labels_that_forget_little_are_left_to_others():
-    K = few_labels.PATIENT_ALONE + 1
+    K = few_labels.PATIENT_LABELS + 1
     structure = links(chain(np.array([0, 9000]), 1))
     check_refused(sticky(np.random.RandomState(0), 9000, K), structure, np.ones(1))

@@ -1,0 +1,287 @@
+"""Forward-backward of a chain that is alone, from both ends at once, in the place of its scores.
+
+A step of one chain is a product of a row and a matrix, which waits for the one before it. So the
+way forward and the way back, which need not wait for each other, take turns. When they meet in the
+middle each token has been reached by one of them. What reached it is kept, and is met by the other
+one as that goes on: no token needs more room than this.
+
+Both ways are the same but for the matrix. A step at token t multiplies what came by the matrix,
+which gives x, and x by u = exp(scores - their maximum), which goes on. The marginals of t are x of
+one way times u times x of the other one, divided by their sum.
+
+Numbers are divided by the sum of the step before, for which no step waits. Nothing is lost where no
+pair of labels is forbidden and scores of pairs are not far apart: see `few_labels`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
+from sklearn_struct.compiled.simd import (
+    LANES,
+    add,
+    aligned,
+    exp,
+    fma,
+    largest,
+    load,
+    load_part,
+    maximum,
+    mul,
+    padded,
+    prefetch,
+    splat,
+    store,
+    store_part,
+    sub,
+    total,
+    workspace,
+)
+from sklearn_struct.compiled.single_row_products import single_row_times_matrix
+from sklearn_struct.compiled.small_products import add_outer
+from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
+from sklearn_struct.inference.chains.forward_backward_by_edge import exp_table
+from sklearn_struct.inference.chains.scaled_numbers import are_possible
+
+__all__ = ["expectations"]
+
+# sequences, of narrow and of wide rows; more are quicker side by side in `first_order`
+ALONE = 3
+ALONE_IF_WIDE = 8
+SPREAD = 150.0  # of scores of pairs; four of them may meet in one number, and exp(-600) is one
+NARROW = 16  # numbers of a row
+AHEAD = 4  # tokens
+STRETCH = 32  # steps whose pairs are added up at once, while they are near
+
+
+class Way(NamedTuple):
+    """One of the two ways; rows are padded to P numbers and stored flat."""
+
+    matrix: np.ndarray  # (P * P,) exp(score of a pair - the maximum), transposed for the way back
+    states: np.ndarray  # (STRETCH + 1, P) what came to a stretch, and what went on from each step
+    met: np.ndarray  # (STRETCH, P) u times x of the other way, weighted, divided by sums
+
+
+class Room(NamedTuple):
+    """What both ways share."""
+
+    kept: np.ndarray  # (longest, P) x of the way that came first
+    row: np.ndarray  # (P,) x
+    pairs: np.ndarray  # (P * P,) weighted sums over pairs, without their scores
+    tops: np.ndarray  # (1,) sum of the maxima of scores
+
+
+def expectations(
+    potentials: Pairs, structure: Links, weight: np.ndarray, sums: np.ndarray, log_Z: np.ndarray
+) -> bool:
+    """As `first_order.expectations`; or return False, and leave scores and sums as they were, where
+    that is quicker or this might lose something.
+    """
+    node, edge = potentials
+    K = node.shape[1]
+    if len(weight) > (ALONE_IF_WIDE if K > LANES else ALONE) or node.dtype != np.float64:
+        return False
+    if len(edge) > 1 or len(sums) > 1 or not float(edge.max()) - float(edge.min()) < SPREAD:
+        return False
+    longest = int(np.diff(structure.offsets).max(initial=0))
+    return bool(
+        _expectations(potentials, structure.offsets, weight, *_rooms(K, longest), sums, log_Z)
+    )
+
+
+def _rooms(K: int, longest: int) -> tuple[Way, Way, Room]:
+    """Room for both ways through sequences of K labels."""
+    P = padded(K)
+    E, E_T, pairs = aligned(3 * P * P, np.float64).reshape(3, -1)
+    sizes = [STRETCH + 1, STRETCH, STRETCH + 1, STRETCH, 1, longest]
+    rows = workspace((sum(sizes), P), np.float64)
+    parts = [part.ravel() for part in np.split(rows, np.cumsum(sizes)[:-1])]
+    on = Way(E, *parts[:2])
+    back = Way(E_T, *parts[2:4])
+    row, kept = parts[4:]
+    return on, back, Room(kept, row, pairs, np.zeros(1))
+
+
+@kernel
+def _expectations(
+    potentials: Pairs,
+    offsets: np.ndarray,
+    weight: np.ndarray,
+    on: Way,
+    back: Way,
+    room: Room,
+    sums: np.ndarray,
+    log_Z: np.ndarray,
+) -> bool:
+    node = potentials.node
+    pairs = room.pairs
+    E = on.matrix
+    E_T = back.matrix
+    K = node.shape[1]
+    P = padded(K)
+    if not are_possible(node):
+        return False
+    top, _ = exp_table(potentials.edge, 0, K, E)
+    for j in range(K):
+        for k in range(K):
+            E_T[k * P + j] = E[j * P + k]
+    for i in range(len(weight)):
+        log_Z[i] = 0.0
+        first = offsets[i]
+        T = offsets[i + 1] - first
+        if T > 0 and weight[i] != 0.0:
+            log_Z[i] = _both_ways(node, first, T, weight[i], on, back, room) + top * (T - 1)
+        for m in range(first * K, (first + T) * K if weight[i] == 0.0 else 0):
+            node[m // K, m % K] = 0.0
+    for j in range(K):
+        for k in range(K):
+            sums[0, j * K + k] += pairs[j * P + k] * E[j * P + k]
+    return True
+
+
+@uncounted
+def _both_ways(
+    node: np.ndarray, first: int, T: int, weight: float, on: Way, back: Way, room: Room
+) -> float:
+    """One sequence, whose tokens begin at `first`; return log Z without the maximum of pairs."""
+    P = padded(node.shape[1])
+    # Narrow rows wait for each other so long that both ways fit into the time of one. Of wide ones
+    # the matrix should stay in the cache for some steps.
+    chunk = 1 if P <= NARROW else STRETCH
+    left = T // 2
+    for m in range(0, P, LANES):
+        # nothing comes to the first token, and its row must not count as that of a pair
+        store(on.states, m, splat(0.0))
+    room.tops[0] = 0.0
+    log_z: float = 0.0
+    mass = 1.0  # the product of sums
+    scale_on = 1.0
+    scale_back = 1.0
+    for half in range(2):
+        meets = half == 1
+        begin = left if meets else 0
+        end = left - 1 if meets else T - 1
+        n_on = T - left if meets else left
+        n_back = left if meets else T - left
+        for s in range(0, T - left, STRETCH):
+            for c in range(s, min(s + STRETCH, T - left), chunk):
+                for i in range(c, min(c + chunk, n_on)):
+                    t = begin + i
+                    _fetch(node, first, min(t + AHEAD, T - 1), meets, room)
+                    norm = _step(node, first, t, t == 0, scale_on, weight, meets, on, i - s, room)
+                    scale_on = 1.0 / norm
+                    mass *= norm
+                    if not 1e-100 < mass < 1e100:  # a logarithm now and then
+                        log_z += np.log(mass)
+                        mass = 1.0
+                for i in range(c, min(c + chunk, n_back)):
+                    t = end - i
+                    _fetch(node, first, max(t - AHEAD, 0), meets, room)
+                    norm = _step(
+                        node, first, t, t == T - 1, scale_back, weight, meets, back, i - s, room
+                    )
+                    scale_back = 1.0 / norm
+            _end_stretch(on, back, room, min(STRETCH, n_on - s), min(STRETCH, n_back - s), meets, s)
+    log_z += np.log(mass) + room.tops[0]
+    return log_z
+
+
+@inlined
+def _fetch(node: np.ndarray, first: int, t: int, meets: bool, room: Room) -> None:
+    """Rows that are wide, or that are read backwards, do not come in time by themselves."""
+    K = node.shape[1]
+    for m in range(0, K, LANES):
+        prefetch(node, (first + t) * K + m)
+        if meets:
+            prefetch(room.kept, t * padded(K) + m)
+
+
+@inlined
+def _step(
+    node: np.ndarray,
+    first: int,
+    t: int,
+    begins: bool,
+    scale: float,
+    weight: float,
+    meets: bool,
+    way: Way,
+    i: int,
+    room: Room,
+) -> float:
+    """Step i of a stretch, at token t of the sequence that begins at `first`; return the sum of
+    what goes on, which is scaled by that of the step before.
+    """
+    K = node.shape[1]
+    P = padded(K)
+    states = way.states
+    met = way.met
+    row = room.row
+    kept = room.kept
+    o = (first + t) * K
+    if not meets:
+        room.tops[0] += _exp_scores(node, o, K)
+    if begins:
+        for m in range(0, P, LANES):
+            store(row, m, splat(1.0))
+    else:
+        single_row_times_matrix(states, i * P, way.matrix, K, P, row, 0)
+    mass = splat(0.0)
+    both = splat(0.0)
+    for m in range(0, P, LANES):
+        x = load(row, m)
+        u = load_part(node, o + m, K - m, 0.0)
+        y = mul(x, mul(u, splat(scale)))
+        store(states, (i + 1) * P + m, y)
+        mass = add(mass, y)
+        if meets:
+            z = mul(u, load(kept, t * P + m))
+            store(met, i * P + m, z)
+            both = fma(x, z, both)
+        else:
+            store(kept, t * P + m, x)
+    if meets:
+        share = splat(weight / total(both))
+        for m in range(0, P, LANES):
+            z = mul(load(met, i * P + m), share)
+            store(met, i * P + m, z)
+            store_part(node, o + m, mul(load(row, m), z), K - m)
+    return total(mass)
+
+
+@inlined
+def _exp_scores(node: np.ndarray, o: int, K: int) -> float:
+    """Put u in the place of the scores of a token; return their maximum."""
+    best = splat(-np.inf)
+    for m in range(0, K, LANES):
+        best = maximum(load_part(node, o + m, K - m, -np.inf), best)
+    top = largest(best)
+    for m in range(0, K, LANES):
+        u = exp(sub(load_part(node, o + m, K - m, -np.inf), splat(top)))
+        store_part(node, o + m, u, K - m)
+    return top
+
+
+@inlined
+def _end_stretch(
+    on: Way, back: Way, room: Room, n_on: int, n_back: int, meets: bool, s: int
+) -> None:
+    """Add pairs up, if ways meet; what went on from the last steps comes to the next stretch."""
+    P = len(room.row)
+    n = max(n_on, 0)
+    n_labels = P // 4 * 4
+    if meets:
+        add_outer(on.states, 0, on.met, 0, n, n_labels, P, room.pairs)
+    for m in range(0, P, LANES):
+        store(on.states, m, load(on.states, n * P + m))
+    n = max(n_back, 0)
+    if meets:
+        for m in range(0, P if s == 0 else 0, LANES):
+            # the pair in the middle was that of the way forward
+            store(back.met, m, splat(0.0))
+        add_outer(back.met, 0, back.states, 0, n, n_labels, P, room.pairs)
+    for m in range(0, P, LANES):
+        store(back.states, m, load(back.states, n * P + m))
