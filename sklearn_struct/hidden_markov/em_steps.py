@@ -38,9 +38,9 @@ __all__ = [
     "with_chain",
 ]
 
+PART = 40_000  # tokens times contexts of a block
 # far below what possible steps cost, so that the labellings with the fewest impossible steps win,
 # and finite, so that these can be counted at all
-PART = 40_000  # tokens times contexts of a block
 IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
 
 
