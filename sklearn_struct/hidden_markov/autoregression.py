@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
 from sklearn_struct.hidden_markov.gaussian_moments import above
 from sklearn_struct.hidden_markov.gaussians import Gaussians, draw_numbers, log_densities, of_kind
-from sklearn_struct.hidden_markov.moments import slices
 from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
 from sklearn_struct.hidden_markov.regressors import Regressors, regressors_of
 
@@ -134,12 +134,12 @@ class AutoregressiveSteps(NumberSteps):
     ) -> Regressors:
         """Sums of squares of each token together with those before it."""
         first, stop, _ = rows.indices(len(x))
-        parts = [
+        parts = (
             self._regressors(
-                x, offsets, slice(first + part.start, first + part.stop), posterior[part]
+                x, offsets, slice(first + part.start, min(first + part.stop, stop)), posterior[part]
             )
-            for part in slices(stop - first)
-        ]
+            for part in row_pieces(x[rows]) or [slice(0, 0)]
+        )
         return reduce(Regressors.merged, parts)
 
     def of_all(self, x: np.ndarray, offsets: np.ndarray, weight: np.ndarray) -> Regressors:

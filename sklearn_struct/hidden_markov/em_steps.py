@@ -38,7 +38,7 @@ __all__ = [
     "with_chain",
 ]
 
-PART = 40_000  # tokens times contexts of a block
+PART = 30_000  # tokens times contexts of a block
 # far below what possible steps cost, so that the labellings with the fewest impossible steps win,
 # and finite, so that these can be counted at all
 IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0

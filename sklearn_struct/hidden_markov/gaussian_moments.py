@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
+from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.hidden_markov.gaussians import Gaussians, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import is_incomplete
 from sklearn_struct.hidden_markov.moments import Moments, has_matrices, moments_of
@@ -142,6 +144,8 @@ def raised(covariance: np.ndarray, floor: np.ndarray) -> np.ndarray:
 def least_variances(x: np.ndarray, weight: np.ndarray, share: float) -> np.ndarray:
     """A share of the weighted variance of each column; `share` itself for one that has none."""
     with np.errstate(over="ignore", invalid="ignore"):
-        variance = moments_of(x, weight[:, None], "diag").covariance[0]
+        # a weight may be one number for all rows, of which kernels want copies
+        parts = (moments_of(x[rows], weight[rows, None], "diag") for rows in row_pieces(x))
+        variance = reduce(Moments.merged, parts).covariance[0]
     # a constant column has no scale of its own
     return share * np.where(variance == 0, 1.0, variance)

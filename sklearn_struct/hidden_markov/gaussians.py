@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.hidden_markov.gaussian_kernels import diagonal_densities
 from sklearn_struct.hidden_markov.gaussian_lanes import (
@@ -212,10 +213,10 @@ def _add_diagonal(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> Non
 
 def _add_rows(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
     """The densities of rows that have all numbers, and of each pattern those of its columns."""
-    missing = np.isnan(x).any(axis=1)
-    if not missing.any():
+    if is_complete(x):
         _add_complete(x, gaussians, log_p)
         return
+    missing = np.isnan(x).any(axis=1)
     parts = [(np.flatnonzero(~missing), np.ones(x.shape[1], dtype=bool)), *patterns(x)]
     for rows, columns in parts:
         part = np.zeros((len(rows), log_p.shape[1]))
@@ -241,9 +242,10 @@ def _add_complete(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> Non
     # are small where the numbers are not.
     centre = gaussians.mean.mean(axis=0)
     mean = inverse[0] @ (gaussians.mean - centre).T
-    _write_columns(
-        (x - centre) @ inverse[0].T, mean, np.ones((d, K)), np.repeat(constant, K), log_p
-    )
+    tables = mean, np.ones((d, K)), np.repeat(constant, K)
+    for piece in row_pieces(x):
+        # without a name, so that no piece outlives its turn
+        _write_columns((x[piece] - centre) @ inverse[0].T, *tables, log_p[piece])
 
 
 def _write_columns(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.containers.row_pieces import row_pieces
-from sklearn_struct.hidden_markov.gaussians import Gaussians, patterns
+from sklearn_struct.hidden_markov.gaussians import Gaussians, is_complete, patterns
 
 __all__ = ["Incomplete", "is_incomplete"]
 
@@ -34,8 +34,10 @@ class Incomplete(NamedTuple):
     @classmethod
     def of(cls, x: np.ndarray) -> Incomplete | None:
         """None where no number is missing."""
+        if is_complete(x):
+            return None
         missing = np.isnan(x).any(axis=1)
-        return cls(np.flatnonzero(~missing), patterns(x)) if np.any(missing) else None
+        return cls(np.flatnonzero(~missing), patterns(x))
 
     def expected(
         self, x: np.ndarray, gaussians: Gaussians

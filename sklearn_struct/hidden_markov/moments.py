@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.hidden_markov.gaussian_kernels import add_masses, add_squares, add_sums
 from sklearn_struct.hidden_markov.gaussian_lanes import (
     add_column_moments,
@@ -17,9 +18,8 @@ from sklearn_struct.hidden_markov.gaussian_lanes import (
 from sklearn_struct.hidden_markov.gaussians import Gaussians, is_complete, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import Incomplete
 
-__all__ = ["Moments", "Sums", "has_matrices", "known_posteriors", "moments_of", "slices", "sums_of"]
+__all__ = ["Moments", "Sums", "has_matrices", "known_posteriors", "moments_of", "sums_of"]
 
-ROWS = 1 << 14  # whose moments are computed at once
 TINY = np.finfo(float).tiny
 
 
@@ -86,11 +86,6 @@ def has_matrices(moments: Moments) -> bool:
     return moments.scatter.ndim == 3
 
 
-def slices(n: int) -> list[slice]:
-    """Rows that are worked on at once: at least one piece, that may be empty."""
-    return [slice(first, min(first + ROWS, n)) for first in range(0, max(n, 1), ROWS)]
-
-
 def known_posteriors(codes: np.ndarray, weight: np.ndarray, K: int) -> np.ndarray:
     """Posteriors (n, K) of weighted rows whose states are known; 0 where they are not (-1)."""
     posterior = np.zeros((len(codes), K))
@@ -104,18 +99,17 @@ def sums_of(x: np.ndarray, weight: np.ndarray) -> Sums:
     K = weight.shape[1]
     if x.shape[1] == 0:
         return Sums(np.zeros((0, K)), np.zeros((0, K)))
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
     mass = whole_vectors(np.zeros((x.shape[1], K)))
     total = np.zeros_like(mass)
-    for part in slices(len(x)):
-        rows = np.ascontiguousarray(x[part], dtype=np.float64)
-        of_rows = np.ascontiguousarray(weight[part], dtype=np.float64)
-        if is_complete(rows):
-            of_states = np.zeros(mass.shape[1])
-            add_column_sums(rows, of_rows, of_states, total)
-            mass += of_states
-        else:
-            add_masses(rows, of_rows, mass)
-            add_sums(rows, of_rows, total)
+    if is_complete(x):
+        of_states = np.zeros(mass.shape[1])
+        add_column_sums(x, weight, of_states, total)
+        mass += of_states
+    else:
+        add_masses(x, weight, mass)
+        add_sums(x, weight, total)
     return Sums(mass[:, :K], total[:, :K])
 
 
@@ -132,19 +126,22 @@ def moments_of(
     if x.shape[1] == 0:
         nothing = np.zeros((weight.shape[1], 0))
         return Moments(nothing, nothing, nothing)
-    parts = (_of_part(x[part], weight[part], kind, before) for part in slices(len(x)))
+    independent = kind in ("diag", "spherical")
+    if independent and is_complete(x):
+        return _columns(x, weight)
+    # copies are made of what follows
+    parts = (
+        _columns_with_gaps(x[rows], weight[rows])
+        if independent
+        else _joint(x[rows], weight[rows], before)
+        for rows in row_pieces(x) or [slice(0, 0)]
+    )
     return reduce(Moments.merged, parts)
 
 
-def _of_part(x: np.ndarray, weight: np.ndarray, kind: str, before: Gaussians | None) -> Moments:
-    rows = np.ascontiguousarray(x, dtype=np.float64)
-    of_rows = np.ascontiguousarray(weight, dtype=np.float64)
-    if kind in ("full", "tied"):
-        return _joint(rows, of_rows, before)
-    return _columns(rows, of_rows) if is_complete(rows) else _columns_with_gaps(rows, of_rows)
-
-
 def _columns(x: np.ndarray, weight: np.ndarray) -> Moments:
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
     K = weight.shape[1]
     mean = whole_vectors(np.zeros((x.shape[1], K)))
     squares = np.zeros_like(mean)

@@ -8,7 +8,7 @@ from functools import reduce
 import numpy as np
 import pytest
 
-from sklearn_struct.hidden_markov import moments
+from sklearn_struct.containers import row_pieces
 from sklearn_struct.hidden_markov.gaussians import Gaussians
 from sklearn_struct.hidden_markov.moments import (
     Moments,
@@ -65,19 +65,19 @@ def test_far_from_zero_nothing_cancels(kind, gaps):
     x = np.round(16 * x) / 16
     near = moments_of(x, weight, kind)
     far = moments_of(x + 2.0**30, weight, kind)
-    np.testing.assert_allclose(far.scatter, near.scatter, rtol=1e-8)
+    np.testing.assert_allclose(far.scatter, near.scatter, rtol=1e-7)
     np.testing.assert_allclose(far.mean - 2.0**30, near.mean, atol=3e-7)
 
 
 @KINDS
-def test_more_rows_than_are_taken_at_once(kind, monkeypatch):
+@pytest.mark.parametrize("gaps", [False, True])
+def test_more_rows_than_are_taken_at_once(kind, gaps, monkeypatch):
     x, weight = rows()
-    whole = moments_of(x, weight, kind)
-    sums = sums_of(x, weight)
-    monkeypatch.setattr(moments, "ROWS", 9)
-    for table, other in zip(moments_of(x, weight, kind), whole, strict=True):
-        np.testing.assert_allclose(table, other, rtol=1e-12, atol=1e-12)
-    for table, other in zip(sums_of(x, weight), sums, strict=True):
+    x[::5, 1] = np.nan if gaps else 0
+    before = Gaussians(np.zeros((5, 3)), np.tile(np.eye(3), (5, 1, 1)), "full")
+    whole = moments_of(x, weight, kind, before)
+    monkeypatch.setattr(row_pieces, "NUMBERS", 27)
+    for table, other in zip(moments_of(x, weight, kind, before), whole, strict=True):
         np.testing.assert_allclose(table, other, rtol=1e-12, atol=1e-12)
 
 

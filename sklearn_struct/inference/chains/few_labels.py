@@ -55,7 +55,7 @@ STRETCH = 32  # steps whose pairs are added up at once, while they are near
 # Products of matrices cost K times what alphas cost. With more labels than these they are too dear
 # where they must have many steps.
 PATIENT_LABELS = 6
-DEAR_STEPS = 128
+DEAR_STEPS = 72
 
 
 def expectations(
