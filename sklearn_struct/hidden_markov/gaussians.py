@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.exceptions import NonFiniteError
@@ -228,7 +227,7 @@ def _add_rows(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
 
 def _add_complete(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
     K, d = gaussians.mean.shape
-    inverse = np.stack([_inverse(factor) for factor in _factors(gaussians)])
+    inverse = _inverses(_factors(gaussians))
     # the determinant of a triangle is the product of its diagonal
     constant = np.log(np.diagonal(inverse, axis1=1, axis2=2)).sum(axis=1)
     constant -= 0.5 * d * np.log(2 * np.pi)
@@ -260,9 +259,15 @@ def _columns_first(table: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(table.T, dtype=np.float64)
 
 
-def _inverse(factor: np.ndarray) -> np.ndarray:
-    inverse: np.ndarray = solve_triangular(factor, np.eye(len(factor)), lower=True)
-    return inverse
+def _inverses(factors: np.ndarray) -> np.ndarray:
+    """The inverses of lower triangles (K, d, d), row by row of all at once."""
+    inverses = np.zeros_like(factors)
+    for r in range(factors.shape[1]):
+        above = inverses[:, :r, :r]
+        inverses[:, r, r] = 1 / factors[:, r, r]
+        known = (factors[:, r, None, :r] @ above)[:, 0]
+        inverses[:, r, :r] = -known * inverses[:, r, r, None]
+    return inverses
 
 
 def _factors(gaussians: Gaussians) -> np.ndarray:

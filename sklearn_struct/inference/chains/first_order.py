@@ -46,6 +46,7 @@ from sklearn_struct.inference.chains.flat_tuples import Links, PairRows, Pairs, 
 from sklearn_struct.inference.chains.forward_backward_by_edge import (
     Lattice,
     absorb,
+    count_norm,
     exp_table,
     weigh,
 )
@@ -299,10 +300,9 @@ def _forward(
             rows_times_matrix(A, first[t - 1] * P, n, E, K, P, A, first[t] * P)
         weigh(A, U, first[t], n, P, t > 0, norms)
         for r in range(n):
-            mass[r] = norms[first[t] + r] * (mass[r] if t > 0 else 1.0)
-            if not 1e-100 < mass[r] < 1e100:  # a logarithm now and then instead of one a token
-                log_Z[order[r]] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
+            if t == 0:
                 mass[r] = 1.0
+            count_norm(mass, r, norms[first[t] + r], log_Z, order[r])
     for r in range(len(order)):
         n_edges = edge_offsets[order[r] + 1] - edge_offsets[order[r]]
         log_Z[order[r]] += np.log(mass[r]) + (top * n_edges if n_edges > 0 else 0.0)

@@ -40,6 +40,7 @@ __all__ = [
     "add_by_row",
     "add_marginals",
     "backward",
+    "count_norm",
     "exp_table",
     "forward",
     "weigh",
@@ -107,6 +108,23 @@ def weigh(
 
 
 @inlined
+def count_norm(mass: np.ndarray, r: int, norm: float, log_Z: np.ndarray, i: int) -> None:
+    """Multiply the mass of sequence i by a norm. Now and then its logarithm goes into log Z, in the
+    place of one a token; nan where alpha vanishes.
+    """
+    product = mass[r] * norm
+    if 1e-100 < product < 1e100:
+        mass[r] = product
+        return
+    if product < 1e-290:
+        # the product may have lost digits, which its factors have
+        log_Z[i] += np.log(mass[r]) + np.log(norm) if norm > 0.0 else np.nan
+    else:
+        log_Z[i] += np.log(product)
+    mass[r] = 1.0
+
+
+@inlined
 def absorb(
     first: np.ndarray, t: int, n_next: int, P: int, U: np.ndarray, B: np.ndarray, norms: np.ndarray
 ) -> None:
@@ -147,10 +165,9 @@ def forward(
             spreads[r] = max(spreads[r], spread)
         weigh(A, work.U, first[t], n, P, t > 0, norms)
         for r in range(n):
-            mass[r] = norms[first[t] + r] * (mass[r] if t > 0 else 1.0)
-            if not 1e-100 < mass[r] < 1e100:
-                log_Z[order[r]] += np.log(mass[r]) if mass[r] > 0.0 else np.nan
+            if t == 0:
                 mass[r] = 1.0
+            count_norm(mass, r, norms[first[t] + r], log_Z, order[r])
     for r in range(len(order)):
         log_Z[order[r]] += np.log(mass[r])
         work.spread[r] += spreads[r]

@@ -289,6 +289,26 @@ def test_numbers_that_had_lost_their_digits_before_they_were_scaled(dtype, facto
     assert_exact(*contracts.single(factor * node, factor * np.array(edge), dtype), digits=digits)
 
 
+@pytest.mark.parametrize("step", [-490.0, -500.0, -508.0, -512.0, -700.0])
+@pytest.mark.parametrize("shared", [True, False])
+def test_norms_whose_product_would_lose_its_digits(step, shared):
+    """One label is all that can be reached, and far below others that cannot: norms of 1e-99 and
+    1e-220 follow each other.
+    """
+    node = np.zeros((6, 3))
+    node[:, 1] = [-1.0, -228.0, step, -228.0, step, -10.0]
+    node[0, [0, 2]] = -INF
+    edge = np.array([[-INF, 0, -INF]] * 3).ravel()
+    tables = edge[None] if shared else np.tile(edge, (5, 1))
+    structure = chain(np.array([0, 6]))
+    potentials = Potentials(node, (tables,))
+    assert_exact(potentials, structure)
+    log_Z = np.empty(1)
+    sums = (np.zeros(tables.shape),)
+    inference.expectations(potentials, structure, np.ones(1), sums, log_Z)
+    assert log_Z[0] == pytest.approx(-467.0 + 2 * step, rel=1e-14)
+
+
 @pytest.mark.parametrize(
     ("first", "dtype"), [(-7.5, np.float64), (-8.0, np.float64), (-3.0, np.float32)]
 )
