@@ -187,8 +187,8 @@ class Pool:
         return [results[i] for i in range(n)]
 
     def fold(self, function: Callable[[int], T], both: Callable[[T, T], T], n: int) -> T:
-        """What `both` makes of the results of `map` and those before, in the order of the work: no
-        more of them are kept than are made at a time. n is at least 1.
+        """What `both` makes of the results of `map` and those before, in the order of the work: a
+        result is kept only until all before it are there. n is at least 1.
         """
         waiting: dict[int, T] = {}
         folded: dict[int, T] = {}  # by how many results there are in it

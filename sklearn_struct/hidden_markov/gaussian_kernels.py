@@ -70,8 +70,12 @@ def add_sums(x: np.ndarray, weight: np.ndarray, sums: np.ndarray) -> None:
 
 
 @kernel
-def add_squares(x: np.ndarray, weight: np.ndarray, mean: np.ndarray, squares: np.ndarray) -> None:
-    """Add to `squares` (d, K) weights times squared distances from the means (d, K)."""
+def add_squares(
+    x: np.ndarray, weight: np.ndarray, mean: np.ndarray, rest: np.ndarray, squares: np.ndarray
+) -> None:
+    """Add weights times distances from the means (d, K) to `rest`, and times their squares to
+    `squares`.
+    """
     K = weight.shape[1]
     for i in range(len(x)):
         for c in range(x.shape[1]):
@@ -80,4 +84,5 @@ def add_squares(x: np.ndarray, weight: np.ndarray, mean: np.ndarray, squares: np
                 continue
             for k in range(K):
                 away = value - mean[c, k]
+                rest[c, k] += weight[i, k] * away
                 squares[c, k] += weight[i, k] * (away * away)

@@ -199,21 +199,39 @@ def add_column_moments(
             for c in range(d):
                 store(centre, c * P + k, div(load(centre, c * P + k), divisor))
         _add_squares(x, weight, first, last, centre, rest, squares)
-        for k in range(0, P, LANES):
-            before = load(mass, k)
-            m = load(of_part, k)
-            divisor = maximum(m, splat(TINY))
-            store(mass, k, add(before, m))
-            share = div(m, maximum(load(mass, k), splat(TINY)))
-            between = mul(before, share)
-            for c in range(d):
-                o = c * P + k
-                lacks = div(load(rest, o), divisor)
-                store(squares, o, sub(load(squares, o), mul(load(rest, o), lacks)))
-                away = add(sub(load(centre, o), load(mean, o)), lacks)
-                store(mean, o, fma(share, away, load(mean, o)))
-                # not the square first, which may be infinite where nothing is before
-                store(squares, o, fma(mul(between, away), away, load(squares, o)))
+        _merge(of_part, centre, rest, mass, mean, squares)
+
+
+@inlined
+def _merge(
+    of_part: np.ndarray,
+    centre: np.ndarray,
+    rest: np.ndarray,
+    mass: np.ndarray,
+    mean: np.ndarray,
+    squares: np.ndarray,
+) -> None:
+    """Merge the mass and the mean of a part, whose squares are added already."""
+    d, P = mean.shape
+    for k in range(P):
+        m = of_part[k]
+        before = mass[k]
+        mass[k] = before + m
+        if m == 0.0:
+            continue
+        divisor = max(m, TINY)
+        total_mass = max(mass[k], TINY)
+        for c in range(d):
+            lacks = rest[c, k] / divisor
+            away = centre[c, k] - mean[c, k] + lacks
+            # from the heavier mean on, of which the other one changes the last digits
+            if m > before:
+                mean[c, k] = centre[c, k] + (lacks - before / total_mass * away)
+            else:
+                mean[c, k] += m / total_mass * away
+            squares[c, k] -= rest[c, k] * lacks
+            # not the square first, which may be infinite where nothing is before
+            squares[c, k] += before * (m / total_mass) * away * away
 
 
 @inlined

@@ -18,7 +18,15 @@ from sklearn_struct.hidden_markov.gaussian_lanes import (
 from sklearn_struct.hidden_markov.gaussians import Gaussians, is_complete, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import Incomplete
 
-__all__ = ["Moments", "Sums", "has_matrices", "known_posteriors", "moments_of", "sums_of"]
+__all__ = [
+    "Moments",
+    "Sums",
+    "has_matrices",
+    "known_posteriors",
+    "merged_means",
+    "moments_of",
+    "sums_of",
+]
 
 TINY = np.finfo(float).tiny
 
@@ -65,20 +73,32 @@ class Moments(NamedTuple):
         """Those of the rows of both (Chan, Golub & LeVeque, "Algorithms for computing the sample
         variance", 1983, eq. 2.1): all terms are squares, so that nothing cancels.
         """
-        mass = self.mass + other.mass
-        share = other.mass / np.maximum(mass, TINY)
+        mass, mean = merged_means(self.mass, self.mean, other.mass, other.mean)
         away = other.mean - self.mean
-        between = self.mass * share * away
+        between = self.mass * (other.mass / np.maximum(mass, TINY)) * away
         if has_matrices(self):
             scatter = between[:, :, None] * away[:, None, :]
         else:
             scatter = between * away
         scatter += self.scatter
         scatter += other.scatter
-        return Moments(mass, self.mean + share * away, scatter)
+        return Moments(mass, mean, scatter)
 
     def _of_states(self, states: slice) -> Moments:
         return Moments(*(table[states] for table in self))
+
+
+def merged_means(
+    mass: np.ndarray, mean: np.ndarray, other_mass: np.ndarray, other_mean: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The masses of both, and their means: from the heavier one on, as the difference from a far
+    one without mass has lost the digits of the other.
+    """
+    total = mass + other_mass
+    is_heavier = other_mass > mass
+    share = np.where(is_heavier, mass, other_mass) / np.maximum(total, TINY)
+    away = other_mean - mean
+    return total, np.where(is_heavier, other_mean - share * away, mean + share * away)
 
 
 def has_matrices(moments: Moments) -> bool:
@@ -152,26 +172,18 @@ def _columns(x: np.ndarray, weight: np.ndarray) -> Moments:
 
 
 def _columns_with_gaps(x: np.ndarray, weight: np.ndarray) -> Moments:
-    x, origin = _moved(x)
+    K = weight.shape[1]
     mass, total = sums_of(x, weight)
-    mean = total / np.maximum(mass, TINY)
+    divisor = np.maximum(mass, TINY)
+    mean = total / divisor
+    rest = np.zeros_like(mean)
     squares = np.zeros_like(mean)
     # two passes: the mean of squares less the square of the mean would cancel
-    add_squares(x, weight, mean, squares)
-    K = weight.shape[1]
-    mass, mean, squares = (_states_first(table, K) for table in (mass, mean, squares))
-    return Moments(mass, origin + mean, squares)
-
-
-def _moved(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows less an origin among them, and the origin: means of what is left have no rounding errors
-    that merging would notice.
-    """
-    if not len(x):
-        return x, np.zeros(x.shape[1])
-    first = np.argmax(~np.isnan(x), axis=0)
-    origin = np.nan_to_num(x[first, np.arange(x.shape[1])])
-    return x - origin, origin
+    add_squares(x, weight, mean, rest, squares)
+    # what rounding left of the mean
+    lacks = rest / divisor
+    squares -= rest * lacks
+    return Moments(*(_states_first(table, K) for table in (mass, mean + lacks, squares)))
 
 
 def _states_first(table: np.ndarray, K: int) -> np.ndarray:
@@ -193,19 +205,18 @@ def _joint(x: np.ndarray, weight: np.ndarray, before: Gaussians | None) -> Momen
 
 
 def _complete_joint(x: np.ndarray, weight: np.ndarray) -> Moments:
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    weight = np.ascontiguousarray(weight, dtype=np.float64)
     K = weight.shape[1]
     d = x.shape[1]
-    x, origin = _moved(x)
-    sums = sums_of(x, weight)
-    mass = sums.mass[0][:, None]
-    mean = np.ascontiguousarray(sums.total.T) / np.maximum(mass, TINY)
+    mass, mean, _ = _columns(x, weight)
     rows, columns = np.tril_indices(d)
     lower = np.zeros((K, len(rows)))
     add_outer(x, weight, mean, lower)
     scatter = np.empty((K, d, d))
     scatter[:, rows, columns] = lower
     scatter[:, columns, rows] = lower
-    return Moments(mass, origin + mean, scatter)
+    return Moments(mass[:, :1], mean, scatter)
 
 
 def _expected_joint(numbers: np.ndarray, weight: np.ndarray, rest: np.ndarray) -> Moments:

@@ -7,10 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.hidden_markov.moments import merged_means
+
 __all__ = ["Regressors", "regressors_of"]
 
 TINY = np.finfo(float).tiny
-ROUNDING = 1e-12  # singular values of a root, as a share of the largest
+ROUNDING = 1e-13  # singular values of a root, as a share of the largest
 
 
 class Regressors(NamedTuple):
@@ -42,13 +44,14 @@ class Regressors(NamedTuple):
         """Those of the rows of both: one more row is what their means are apart (Chan, Golub &
         LeVeque, "Algorithms for computing the sample variance", 1983, eq. 2.1).
         """
-        mass = self.mass + other.mass
-        share = other.mass / np.maximum(mass, TINY)
+        masses = self.mass[:, None], other.mass[:, None]
+        total, mean = merged_means(masses[0], self.mean, masses[1], other.mean)
+        mass = total[:, 0]
         away = other.mean - self.mean
-        between = np.sqrt(self.mass * share)[:, None] * away
+        between = np.sqrt(self.mass * (other.mass / np.maximum(mass, TINY)))[:, None] * away
         rows = np.concatenate([self.root, other.root, between[:, None]], axis=1)
         root = np.asarray(np.linalg.qr(rows, mode="r"))
-        return Regressors(mass, self.mean + share[:, None] * away, root)
+        return Regressors(mass, mean, root)
 
     def regressions(self, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Slopes (K, q - d, d) and constants (K, d) of the regressions of the last d numbers on the

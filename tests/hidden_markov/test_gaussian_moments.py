@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from sklearn_struct.hidden_markov.em_steps import one_cluster
 from sklearn_struct.hidden_markov.gaussian_moments import (
     above,
     fit_gaussians,
@@ -13,6 +14,7 @@ from sklearn_struct.hidden_markov.gaussian_moments import (
     raised,
 )
 from sklearn_struct.hidden_markov.gaussians import KINDS, Gaussians, log_densities, patterns
+from sklearn_struct.hidden_markov.number_steps import number_steps
 
 pytestmark = pytest.mark.twins
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
@@ -160,6 +162,28 @@ def test_columns_have_the_moments_of_what_is_there():
             squares += np.sum(weight * (values - mean) ** 2)
             mass += weight.sum()
         assert spherical.covariance[k] == pytest.approx(squares / mass)
+
+
+def test_one_variance_of_a_state_that_lacks_a_column():
+    x, posterior = rows(n=40, K=2)
+    posterior = np.eye(2)[posterior.argmax(axis=1)]
+    x[posterior[:, 0] == 1, 1] = np.nan
+    model = fit_gaussians(x, posterior, np.zeros(2), "spherical")
+    assert model.covariance[0] == pytest.approx(x[posterior[:, 0] == 1, 0].var())
+    assert model.mean[0, 1] == pytest.approx(np.nanmean(x[:, 1]))
+
+
+@pytest.mark.parametrize("kind", ["full", "tied"])
+def test_a_column_that_is_missing_wherever_states_are_known(kind):
+    """Its numbers are expected as those of all rows."""
+    x, _ = rows(n=40)
+    codes = np.where(np.arange(40) < 20, np.arange(40) % 2, -1)
+    x[:20, 1] = np.nan
+    x[0, 1] = np.nan
+    steps = number_steps(np.full(2, 1e-3), kind, 1, 0, one_cluster)
+    guess = steps.begin(x, np.array([0, 40]), codes, np.ones(40), 2, np.random.RandomState(0))
+    np.testing.assert_allclose(guess.mean[:, 1], x[20:, 1].mean())
+    np.testing.assert_allclose(guess.mean[0, 0], x[:20:2, 0].mean())
 
 
 @pytest.mark.parametrize("kind", ["full", "tied"])

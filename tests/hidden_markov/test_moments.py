@@ -71,6 +71,40 @@ def test_far_from_zero_nothing_cancels(kind, gaps):
 
 @KINDS
 @pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("far", [1e8, 1e15, -1e20])
+@pytest.mark.parametrize("place", [0, 50, 599])
+def test_a_row_far_away_costs_other_states_no_digits(kind, gaps, far, place):
+    """One of a state of its own, and one of no state."""
+    x, weight = rows(600)
+    before = Gaussians(np.zeros((5, 3)), np.tile(np.eye(3), (5, 1, 1)), "full")
+    if gaps:
+        x[::7, 1] = np.nan
+    x[[place, 300]] = far
+    weight[[place, 300]] = 0
+    others = np.delete(np.arange(600), [place, 300])
+    without = moments_of(x[others], weight[others], kind, before)
+    weight[place, 2] = 1
+    found = moments_of(x, weight, kind, before)
+    some = [0, 1, 3, 4]
+    for table, other in zip(found, without, strict=True):
+        np.testing.assert_allclose(table[some], other[some], rtol=1e-10, atol=1e-12)
+
+
+@KINDS
+@pytest.mark.parametrize(("far", "mass"), [(1e12, 1e-20), (1e15, 1e-30), (1e15, 0.0)])
+def test_merging_with_what_is_far_and_weighs_nothing(kind, far, mass):
+    x, weight = rows()
+    here = moments_of(x, weight, kind)
+    there = moments_of(x + far, mass * weight, kind)
+    for both in (here.merged(there), there.merged(here)):
+        np.testing.assert_allclose(both.mean, here.mean + far * mass, rtol=1e-12)
+    weights = np.vstack([mass * weight] * 6 + [weight])
+    in_one = moments_of(np.vstack([x + far] * 6 + [x]), weights, kind)
+    np.testing.assert_allclose(in_one.mean, here.mean + 6 * far * mass, rtol=1e-11)
+
+
+@KINDS
+@pytest.mark.parametrize("gaps", [False, True])
 def test_more_rows_than_are_taken_at_once(kind, gaps, monkeypatch):
     x, weight = rows()
     x[::5, 1] = np.nan if gaps else 0

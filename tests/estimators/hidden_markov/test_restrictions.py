@@ -212,6 +212,17 @@ def test_formulas_of_the_docstring():
         np.testing.assert_allclose(hmm.covariances_[label], V)
 
 
+def test_least_variances_hold_for_what_priors_make():
+    """Not for the variance of the tokens alone, which is below."""
+    x = np.array([0.0, 0.1, 10.0, 14.0])
+    y = [0, 0, 1, 1]
+    hmm = HMM(covariance_smoothing=2.0, min_variance=0.45).fit([x[:, None]], [y])
+    floor = 0.45 * x.var()
+    expected = [(2 * x[:2].var() + 2 * x.var()) / 4, (2 * x[2:].var() + 2 * x.var()) / 4]
+    assert x[:2].var() < x[2:].var() < floor < min(expected)
+    np.testing.assert_allclose(hmm.covariances_[:, 0], expected)
+
+
 @COVARIANCES
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("smoothing", [(2.0, 0.0), (0.0, 2.0), (3.0, 1.5)])
