@@ -127,6 +127,9 @@ def _loses_little(
                     for k in range(K):
                         row[k] += more[j] * np.exp(edge[e, j * K + k] - best)
         for k in range(K):
+            # of a larger bound more than `least` might underflow here
+            if not row[k] <= 1.0:
+                return False
             more[k] = 0.0
             if node[t0 + t, k] > -np.inf:
                 more[k] = (row[k] * np.exp(node[t0 + t, k] - top) + least) / work.norms[at]

@@ -289,6 +289,30 @@ def test_numbers_that_had_lost_their_digits_before_they_were_scaled(dtype, facto
     assert_exact(*contracts.single(factor * node, factor * np.array(edge), dtype), digits=digits)
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_lost_labels_whose_bound_underflows_later(shared):
+    """Scores hundreds apart, and much that is forbidden: the label that wins is lost at one token,
+    and its bound at the next.
+    """
+    rng = np.random.RandomState(21041)
+    node = 300 * rng.randn(400, 6)
+    edge = 20 * rng.randn(6, 6)
+    node[rng.rand(400, 6) < 0.3] = -INF
+    edge[rng.rand(6, 6) < 0.4] = -INF
+    alpha = node[256]
+    for t in range(257, 264):
+        alpha = np.logaddexp.reduce(alpha[:, None] + edge, axis=0) + node[t]
+    tables = edge.reshape(1, -1)
+    potentials = Potentials(node[256:264], (tables if shared else np.tile(tables, (7, 1)),))
+    out, log_Z = full_marginals(potentials, chain(np.array([0, 8])))
+    assert log_Z[0] == pytest.approx(np.logaddexp.reduce(alpha), rel=1e-14)
+    np.testing.assert_allclose(out.node.sum(axis=1), 1)
+    best = out.node.argmax(axis=1).astype(np.int32)
+    score = np.empty(1)
+    inference.path_score(potentials, chain(np.array([0, 8])), best, score)
+    assert score[0] == pytest.approx(log_Z[0], abs=1e-6)
+
+
 @pytest.mark.parametrize("step", [-490.0, -500.0, -508.0, -512.0, -700.0])
 @pytest.mark.parametrize("shared", [True, False])
 def test_norms_whose_product_would_lose_its_digits(step, shared):
