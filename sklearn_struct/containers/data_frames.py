@@ -11,7 +11,7 @@ from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.typing import Frame
 from sklearn_struct.exceptions import InputTypeError
 
-__all__ = ["is_frame", "names_of", "refuse_lazy", "runs", "table"]
+__all__ = ["is_frame", "names_of", "refuse_lazy", "refuse_masked", "runs", "table"]
 
 
 def is_frame(value: object) -> bool:
@@ -19,6 +19,15 @@ def is_frame(value: object) -> bool:
     and no rows.
     """
     return len(getattr(value, "shape", ())) == 2 and hasattr(value, "columns")
+
+
+def refuse_masked(X: Any, name: str) -> None:
+    """Raise InputTypeError for masked values, of which arrays without a mask have the numbers."""
+    if np.ma.is_masked(X):
+        raise InputTypeError(
+            f"{name} has masked values, which would count as any others; write "
+            f"{name}.filled(np.nan) if numbers are missing, or leave these tokens out"
+        )
 
 
 def refuse_lazy(value: object, name: str) -> None:

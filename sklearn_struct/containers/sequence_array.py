@@ -9,7 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from sklearn_struct.containers.data_frames import is_frame, names_of, refuse_lazy, runs, table
+from sklearn_struct.containers.data_frames import (
+    is_frame,
+    names_of,
+    refuse_lazy,
+    refuse_masked,
+    runs,
+    table,
+)
 from sklearn_struct.containers.one_dimensional import OneDimensional
 from sklearn_struct.containers.sparse_and_dense import SparseAndDense, stacked
 from sklearn_struct.containers.sparse_input import as_csr
@@ -77,6 +84,7 @@ class SequenceArray(OneDimensional):
         if sp.issparse(tokens):
             self.stored = as_csr(tokens, "tokens")
         elif not isinstance(tokens, SparseAndDense):
+            refuse_masked(tokens, "tokens")
             self.stored = np.asarray(tokens)
         self._matrix: sp.csr_array | None = None
         self.offsets = np.asarray(offsets).astype(np.int64)
@@ -188,7 +196,7 @@ class SequenceArray(OneDimensional):
         ValueError
             If `lengths` are not whole numbers that sum to the number of tokens.
         InputTypeError
-            If `X` is a LazyFrame: ``X.collect()`` runs it.
+            If `X` is a LazyFrame (``X.collect()`` runs it), or has masked values.
 
         Examples
         --------
@@ -199,6 +207,7 @@ class SequenceArray(OneDimensional):
         if sizes.ndim != 1 or (sizes.size and (sizes.dtype.kind not in "iu" or np.any(sizes < 0))):
             raise ValueError("lengths must be a list of whole numbers, none below 0")
         refuse_lazy(X, "X")
+        refuse_masked(X, "X")
         if feature_names is None and is_frame(X):
             feature_names = names_of(X)
         tokens = X if sp.issparse(X) else np.asarray(X)
@@ -238,7 +247,7 @@ class SequenceArray(OneDimensional):
         ValueError
             If `layout` is another one, or the series have different numbers of channels.
         InputTypeError
-            If X is no array of three dimensions, nor a list of arrays of two.
+            If X is no array of three dimensions, nor a list of arrays of two, or has masked values.
 
         Examples
         --------
@@ -251,6 +260,8 @@ class SequenceArray(OneDimensional):
             raise ValueError(f'layout must be "ntc" or "nct", got {layout!r}')
         if getattr(X, "ndim", 3) != 3:
             raise InputTypeError(f"X must have three dimensions, got {X.ndim}")
+        for series in X:
+            refuse_masked(series, "X")
         parts = [np.asarray(series) for series in X]
         for i, part in enumerate(parts):
             if part.ndim != 2:

@@ -549,3 +549,21 @@ def test_estimators_read_time_first():
     for one in (listed, packed):
         np.testing.assert_array_equal(one.means_, whole.means_)
         np.testing.assert_array_equal(one.score_samples(series), whole.score_samples(series))
+
+
+@pytest.mark.parametrize(
+    ("name", "make"),
+    [
+        ("tokens", lambda rows: SequenceArray(rows, [0, 3])),
+        ("X", lambda rows: SequenceArray.from_flat(rows, [3])),
+        ("X", lambda rows: SequenceArray.from_3d(rows[None], layout="ntc")),
+        ("X", lambda rows: SequenceArray.from_3d([rows], layout="ntc")),
+    ],
+)
+def test_masked_values_are_refused(name, make):
+    rows = np.ma.masked_array(np.ones((3, 1)), mask=[[False], [True], [False]])
+    with pytest.raises(InputTypeError, match=rf"{name} has masked values.*filled"):
+        make(rows)
+    # a mask that hides nothing is no matter
+    rows.mask = False
+    np.testing.assert_array_equal(make(rows).tokens, np.ones((3, 1)))
