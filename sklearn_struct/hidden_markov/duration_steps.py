@@ -15,7 +15,13 @@ from sklearn_struct.hidden_markov.durations import (
     duration_prior,
     fit_durations,
 )
-from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training, potentials
+from sklearn_struct.hidden_markov.em_steps import (
+    Expectation,
+    HiddenMarkov,
+    Training,
+    log_likelihood,
+    potentials,
+)
 from sklearn_struct.hidden_markov.markov_chain import Markov
 from sklearn_struct.hidden_markov.semi_markov import SemiMarkov, between_states, off_diagonal
 from sklearn_struct.solvers.em import em
@@ -102,9 +108,7 @@ class DurationTraining:
             start = out.node[ends(block.structure)[0]].sum(axis=0)
             markov = Markov(start, out.edge[0], np.zeros(plain.n_labels))
             emitted = plain.emitted(block, out.node, model.hidden.gaussians)
-            # 0 times a log Z of -inf would be NaN
-            value = float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
-            return Expectation(markov, emitted), out.length, value
+            return Expectation(markov, emitted), out.length, log_likelihood(weight, log_Z)
 
         def both(
             a: tuple[Expectation, np.ndarray, float], b: tuple[Expectation, np.ndarray, float]

@@ -32,6 +32,7 @@ __all__ = [
     "Training",
     "emission",
     "joint",
+    "log_likelihood",
     "possible_potentials",
     "potentials",
     "relaxed_model",
@@ -207,6 +208,13 @@ def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndar
     return np.concatenate([np.empty(0), *scores])
 
 
+def log_likelihood(weight: np.ndarray, log_Z: np.ndarray) -> float:
+    """The weighted sum of the log Z of sequences; one of weight 0 may have -inf."""
+    used = weight > 0
+    # 0 times -inf would be NaN
+    return float(np.sum(weight[used] * log_Z[used]))
+
+
 class Training:
     """The steps of EM on data of which some labels are known.
 
@@ -341,8 +349,7 @@ class Training:
                 chains.read_counts(marginals, block.structure, self.n_labels, self.options.order),
                 self.emitted(block, theta.node, model.gaussians),
             )
-            # 0 times a log Z of -inf would be NaN
-            return expected, float(np.sum(weight[weight > 0] * log_Z[weight > 0]))
+            return expected, log_likelihood(weight, log_Z)
 
         def both(
             a: tuple[Expectation, float], b: tuple[Expectation, float]
