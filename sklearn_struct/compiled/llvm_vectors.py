@@ -31,6 +31,7 @@ __all__ = [
     "cast",
     "constant",
     "fma",
+    "if_larger",
     "keep",
     "largest",
     "least",
@@ -318,6 +319,18 @@ def _larger(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
 
 def _smaller(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
     return builder.select(builder.fcmp_ordered("<", x, y), x, y)
+
+
+@intrinsic
+def if_larger(typingctx: TypingContext, x: Vector, y: Vector, z: Vector) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        larger = builder.fcmp_ordered(">", args[0], args[1])
+        zero = constant(builder, llvm_type(signature.return_type.dtype), 0.0)
+        return builder.select(larger, args[2], zero)
+
+    return x(x, x, x), codegen
 
 
 @intrinsic

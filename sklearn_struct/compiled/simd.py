@@ -35,6 +35,7 @@ __all__ = [
     "div",
     "exp",
     "fma",
+    "if_larger",
     "keep",
     "largest",
     "least",
@@ -200,6 +201,12 @@ def maximum(x: Vector, y: Vector) -> Vector:
 def minimum(x: Vector, y: Vector) -> Vector:
     """The smaller of each pair."""
     return np.where(x < y, x, y)
+
+
+@_compiled_as(llvm_vectors.if_larger)
+def if_larger(x: Vector, y: Vector, z: Vector) -> Vector:
+    """z where x is larger than y, else 0."""
+    return np.where(x > y, z, z.dtype.type(0))
 
 
 @_compiled_as(llvm_vectors.keep)

@@ -32,6 +32,7 @@ def _arithmetic(a, s, out):
     simd.store(out, 5 * LANES, simd.maximum(x, y))
     simd.store(out, 6 * LANES, simd.minimum(x, y))
     simd.store(out, 7 * LANES, simd.splat(s))
+    simd.store(out, 8 * LANES, simd.if_larger(x, y, z))
     return simd.total(x), simd.largest(x), simd.least(x)
 
 
@@ -75,7 +76,7 @@ def exp(x, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_operations(dtype):
     x, y, z = rows = np.random.default_rng(0).normal(size=(3, LANES)).astype(dtype)
-    out = np.empty((8, LANES), dtype=dtype)
+    out = np.empty((9, LANES), dtype=dtype)
     # flat indices into an array of any shape
     total, largest, least = _arithmetic(rows, dtype(2.5), out)
     exact = [
@@ -87,8 +88,9 @@ def test_operations(dtype):
         np.maximum(x, y),
         np.minimum(x, y),
         np.full(LANES, dtype(2.5)),
+        np.where(x > y, z, dtype(0)),
     ]
-    for i in (0, 1, 2, 3, 5, 6, 7):
+    for i in (0, 1, 2, 3, 5, 6, 7, 8):
         np.testing.assert_array_equal(out[i], exact[i])
     np.testing.assert_allclose(
         out[4], x.astype(float) * y + z, rtol=0, atol=2 * np.finfo(dtype).eps
@@ -142,7 +144,7 @@ def test_operations_on_infinities(dtype):
     rows = np.zeros((3, LANES), dtype=dtype)
     rows[0, :5] = -INF, INF, -INF, 1.0, np.nan
     rows[1, :5] = 1.0, 1.0, -INF, -INF, 1.0
-    out = np.empty((8, LANES), dtype=dtype)
+    out = np.empty((9, LANES), dtype=dtype)
     _arithmetic(rows, dtype(0), out)
     np.testing.assert_array_equal(out[1, :4], [-INF, INF, -INF, -INF])
     np.testing.assert_array_equal(out[5, :5], [1.0, INF, -INF, 1.0, 1.0])

@@ -9,8 +9,9 @@ Both ways are the same but for the matrix. A step at token t multiplies what cam
 which gives x, and x by u = exp(scores - their maximum), which goes on. The marginals of t are x of
 one way times u times x of the other one, divided by their sum.
 
-Numbers are divided by the sum of the step before, for which no step waits. Nothing is lost where no
-pair of labels is forbidden and scores of pairs are not far apart: see `few_labels`.
+Numbers are divided by the sum of the step before, for which no step waits. None that is possible
+vanishes, and where that is not enough is seen when ways meet: see `floored_numbers`. Scores are
+kept until then, so that such a sequence can be left to others.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from sklearn_struct.compiled.simd import (
     LANES,
     add,
     aligned,
-    exp,
     fma,
     largest,
     load,
@@ -43,15 +43,14 @@ from sklearn_struct.compiled.simd import (
 from sklearn_struct.compiled.single_row_products import single_row_times_matrix
 from sklearn_struct.compiled.small_products import add_outer
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
-from sklearn_struct.inference.chains.forward_backward_by_edge import exp_table
+from sklearn_struct.inference.chains.floored_numbers import MOST, floored, raised_exp, raised_table
 from sklearn_struct.inference.chains.scaled_numbers import are_possible
 
-__all__ = ["expectations"]
+__all__ = ["expectations", "is_quicker"]
 
 # sequences, of narrow and of wide rows; more are quicker side by side in `first_order`
 ALONE = 3
 ALONE_IF_WIDE = 8
-SPREAD = 150.0  # of scores of pairs; four of them may meet in one number, and exp(-600) is one
 NARROW = 16  # numbers of a row
 AHEAD = 4  # tokens
 STRETCH = 32  # steps whose pairs are added up at once, while they are near
@@ -61,6 +60,7 @@ class Way(NamedTuple):
     """One of the two ways; rows are padded to P numbers and stored flat."""
 
     matrix: np.ndarray  # (P * P,) exp(score of a pair - the maximum), transposed for the way back
+    u: np.ndarray  # (P,)
     states: np.ndarray  # (STRETCH + 1, P) what came to a stretch, and what went on from each step
     met: np.ndarray  # (STRETCH, P) u times x of the other way, weighted, divided by sums
 
@@ -68,85 +68,104 @@ class Way(NamedTuple):
 class Room(NamedTuple):
     """What both ways share."""
 
-    kept: np.ndarray  # (longest, P) x of the way that came first
+    # (longest, P) x of the way that came first, divided as what went on from it, and scores once
+    # ways have met
+    kept: np.ndarray
     row: np.ndarray  # (P,) x
-    pairs: np.ndarray  # (P * P,) weighted sums over pairs, without their scores
+    pairs: np.ndarray  # (P * P,) weighted sums over pairs of a sequence, without their scores
     tops: np.ndarray  # (1,) sum of the maxima of scores
+    fails: np.ndarray  # (1,) whether a sum was so small that something may be wrong
+
+
+def is_quicker(potentials: Pairs, weight: np.ndarray, sums: np.ndarray) -> bool:
+    """Whether sequences are so few, and all edges share a table of finite or forbidden scores."""
+    node, edge = potentials
+    if len(weight) > (ALONE_IF_WIDE if node.shape[1] > LANES else ALONE):
+        return False
+    is_shared = len(edge) == 1 and len(sums) == 1
+    return is_shared and node.dtype == np.float64 and bool(np.isfinite(edge.max()))
 
 
 def expectations(
     potentials: Pairs, structure: Links, weight: np.ndarray, sums: np.ndarray, log_Z: np.ndarray
-) -> bool:
-    """As `first_order.expectations`; or return False, and leave scores and sums as they were, where
-    that is quicker or this might lose something.
+) -> np.ndarray:
+    """As `first_order.expectations`, where this `is_quicker`; but return the sequences that are
+    left to others, as something might be lost. Their scores are as they were.
     """
     node, edge = potentials
     K = node.shape[1]
-    if len(weight) > (ALONE_IF_WIDE if K > LANES else ALONE) or node.dtype != np.float64:
-        return False
-    if len(edge) > 1 or len(sums) > 1 or not float(edge.max()) - float(edge.min()) < SPREAD:
-        return False
     longest = int(np.diff(structure.offsets).max(initial=0))
-    return bool(
-        _expectations(potentials, structure.offsets, weight, *_rooms(K, longest), sums, log_Z)
-    )
+    top = edge.max()
+    scores = edge.reshape(K, K) - top
+    rooms = _rooms(raised_table(scores), longest)
+    is_left = np.zeros(len(weight), dtype=bool)
+    pairs = np.zeros_like(scores)
+    _expectations(node, structure.offsets, weight, *rooms, pairs, log_Z, is_left)
+    sums[0] += (pairs * np.exp(scores)).ravel()
+    log_Z += top * np.where(weight == 0.0, 0.0, np.maximum(np.diff(structure.offsets) - 1, 0.0))
+    return np.flatnonzero(is_left)
 
 
-def _rooms(K: int, longest: int) -> tuple[Way, Way, Room]:
-    """Room for both ways through sequences of K labels."""
+def _rooms(table: np.ndarray, longest: int) -> tuple[Way, Way, Room]:
+    """Room for both ways through sequences, and what is multiplied at each step."""
+    K = len(table)
     P = padded(K)
-    E, E_T, pairs = aligned(3 * P * P, np.float64).reshape(3, -1)
-    sizes = [STRETCH + 1, STRETCH, STRETCH + 1, STRETCH, 1, longest]
-    rows = workspace((sum(sizes), P), np.float64)
-    parts = [part.ravel() for part in np.split(rows, np.cumsum(sizes)[:-1])]
-    on = Way(E, *parts[:2])
-    back = Way(E_T, *parts[2:4])
-    row, kept = parts[4:]
-    return on, back, Room(kept, row, pairs, np.zeros(1))
+    E, E_T, pairs = aligned(3 * P * P, np.float64).reshape(3, P, P)
+    E[:K, :K] = table
+    E_T[:K, :K] = table.T
+    sizes = [STRETCH + 1, STRETCH, 1, STRETCH + 1, STRETCH, 1, 1, longest]
+    rows = workspace((sum(sizes) * P,), np.float64)
+    parts = []
+    first = 0
+    for size in sizes:
+        parts.append(rows[first : first + size * P])
+        first += size * P
+    on = Way(E.ravel(), parts[2], *parts[:2])
+    back = Way(E_T.ravel(), parts[5], *parts[3:5])
+    row, kept = parts[6:]
+    return on, back, Room(kept, row, pairs.ravel(), np.zeros(1), np.zeros(1, dtype=bool))
 
 
 @kernel
 def _expectations(
-    potentials: Pairs,
+    node: np.ndarray,
     offsets: np.ndarray,
     weight: np.ndarray,
     on: Way,
     back: Way,
     room: Room,
-    sums: np.ndarray,
+    pairs: np.ndarray,
     log_Z: np.ndarray,
-) -> bool:
-    node = potentials.node
-    pairs = room.pairs
-    E = on.matrix
-    E_T = back.matrix
+    is_left: np.ndarray,
+) -> None:
     K = node.shape[1]
     P = padded(K)
-    if not are_possible(node):
-        return False
-    top, _ = exp_table(potentials.edge, 0, K, E)
-    for j in range(K):
-        for k in range(K):
-            E_T[k * P + j] = E[j * P + k]
     for i in range(len(weight)):
         log_Z[i] = 0.0
         first = offsets[i]
         T = offsets[i + 1] - first
-        if T > 0 and weight[i] != 0.0:
-            log_Z[i] = _both_ways(node, first, T, weight[i], on, back, room) + top * (T - 1)
         for m in range(first * K, (first + T) * K if weight[i] == 0.0 else 0):
             node[m // K, m % K] = 0.0
-    for j in range(K):
-        for k in range(K):
-            sums[0, j * K + k] += pairs[j * P + k] * E[j * P + k]
-    return True
+        if T == 0 or weight[i] == 0.0:
+            continue
+        for m in range(0, P * P, LANES):
+            store(room.pairs, m, splat(0.0))
+        room.fails[0] = not are_possible(node, first, first + T)
+        if not room.fails[0]:
+            log_Z[i] = _both_ways(node, first, T, weight[i], on, back, room)
+        is_left[i] = room.fails[0]
+        for j in range(K if not is_left[i] else 0):
+            for k in range(K):
+                pairs[j, k] += room.pairs[j * P + k]
 
 
 @uncounted
 def _both_ways(
     node: np.ndarray, first: int, T: int, weight: float, on: Way, back: Way, room: Room
 ) -> float:
-    """One sequence, whose tokens begin at `first`; return log Z without the maximum of pairs."""
+    """One sequence, whose tokens begin at `first`; return log Z without the maximum of pairs. Where
+    `room.fails`, scores are as they were.
+    """
     P = padded(node.shape[1])
     # Narrow rows wait for each other so long that both ways fit into the time of one. Of wide ones
     # the matrix should stay in the cache for some steps.
@@ -185,8 +204,19 @@ def _both_ways(
                     )
                     scale_back = 1.0 / norm
             _end_stretch(on, back, room, min(STRETCH, n_on - s), min(STRETCH, n_back - s), meets, s)
+    if room.fails[0]:
+        _restore(node, first, T, room.kept)
     log_z += np.log(mass) + room.tops[0]
     return log_z
+
+
+@inlined
+def _restore(node: np.ndarray, first: int, T: int, kept: np.ndarray) -> None:
+    """Put the scores of a sequence back."""
+    K = node.shape[1]
+    for t in range(T):
+        for m in range(0, K, LANES):
+            store_part(node, (first + t) * K + m, load(kept, t * padded(K) + m), K - m)
 
 
 @inlined
@@ -219,11 +249,13 @@ def _step(
     P = padded(K)
     states = way.states
     met = way.met
+    u = way.u
     row = room.row
     kept = room.kept
     o = (first + t) * K
+    top = _exp_scores(node, o, K, u)
     if not meets:
-        room.tops[0] += _exp_scores(node, o, K)
+        room.tops[0] += top
     if begins:
         for m in range(0, P, LANES):
             store(row, m, splat(1.0))
@@ -233,18 +265,22 @@ def _step(
     both = splat(0.0)
     for m in range(0, P, LANES):
         x = load(row, m)
-        u = load_part(node, o + m, K - m, 0.0)
-        y = mul(x, mul(u, splat(scale)))
-        store(states, (i + 1) * P + m, y)
-        mass = add(mass, y)
+        y = load(u, m)
+        go = floored(x, y, mul(x, mul(y, splat(scale))))
+        store(states, (i + 1) * P + m, go)
+        mass = add(mass, go)
         if meets:
-            z = mul(u, load(kept, t * P + m))
+            z = mul(y, load(kept, t * P + m))
             store(met, i * P + m, z)
             both = fma(x, z, both)
+            store(kept, t * P + m, load_part(node, o + m, K - m, 0.0))
         else:
-            store(kept, t * P + m, x)
+            store(kept, t * P + m, mul(x, splat(scale)))
     if meets:
-        share = splat(weight / total(both))
+        of_both = total(both)
+        # NaN, too, is not larger
+        room.fails[0] |= not of_both * scale > 1.0 / MOST
+        share = splat(weight / of_both)
         for m in range(0, P, LANES):
             z = mul(load(met, i * P + m), share)
             store(met, i * P + m, z)
@@ -253,15 +289,14 @@ def _step(
 
 
 @inlined
-def _exp_scores(node: np.ndarray, o: int, K: int) -> float:
-    """Put u in the place of the scores of a token; return their maximum."""
+def _exp_scores(node: np.ndarray, o: int, K: int, u: np.ndarray) -> float:
+    """Write u of the scores of a token; return their maximum."""
     best = splat(-np.inf)
     for m in range(0, K, LANES):
         best = maximum(load_part(node, o + m, K - m, -np.inf), best)
     top = largest(best)
     for m in range(0, K, LANES):
-        u = exp(sub(load_part(node, o + m, K - m, -np.inf), splat(top)))
-        store_part(node, o + m, u, K - m)
+        store(u, m, raised_exp(sub(load_part(node, o + m, K - m, -np.inf), splat(top))))
     return top
 
 

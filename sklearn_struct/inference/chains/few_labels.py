@@ -1,17 +1,19 @@
 """Forward-backward for few labels and many tokens, in pieces of tokens, eight side by side.
 
-The tokens of all sequences, one after the other, are cut into pieces of the same length, wherever
-the cuts fall, and a lane of a vector goes through a piece. So lanes are busy whether there is one
-long sequence or there are many short ones, and pieces are so short that they stay in the cache.
-First it is found with which alpha each piece begins and with which beta it ends
-(`joints_of_pieces`); then pieces are independent of each other.
+The tokens of all sequences, one after the other, are cut into pieces of about the same length, and
+a lane of a vector goes through a piece (`cuts`). So lanes are busy whether there is one long
+sequence or there are many short ones, and pieces are so short that they stay in the cache. Where
+cuts fall within sequences, first it is found with which alpha each piece begins and with which beta
+it ends (`joints_of_pieces`); then pieces are independent of each other.
 
 A sequence begins with a reset: a step after which alpha is that of the first token, whatever was
 before. Then all tokens are one chain, whose Z is the product of those of the sequences.
 
-Numbers are scaled now and then. That loses nothing where no pair of labels is forbidden and scores
-of pairs are not far apart: betas of a token then have ratios of at most exp(spread), so that an
-alpha that underflows would have had no say later. Anything else is left to `first_order`.
+Numbers are scaled now and then, and none that is possible vanishes: see `floored_numbers`. Where no
+pair of labels is forbidden and scores of pairs are not far apart, that cannot fail: betas of a
+token then have ratios of at most exp(spread). Elsewhere what came out of each piece must be what
+the next one began with. That is known only at the end, so scores are kept beside; where it fails,
+all is left to `first_order`.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ import numpy as np
 from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
+    Vector,
     add,
+    at,
     div,
     fma,
     keep,
@@ -31,14 +35,17 @@ from sklearn_struct.compiled.simd import (
     store,
     total,
 )
+from sklearn_struct.inference.chains.cuts import Cuts, cut
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
-from sklearn_struct.inference.chains.joints_of_pieces import Joints, join, joints_of
+from sklearn_struct.inference.chains.floored_numbers import MOST, floored, raised_table
+from sklearn_struct.inference.chains.joints_of_pieces import Joints, is_alike, join, joints_of
 from sklearn_struct.inference.chains.pieces import (
     ALL,
     Pieces,
     even,
     fill,
     find_begins,
+    is_due,
     move,
     pieces_of,
 )
@@ -48,9 +55,7 @@ __all__ = ["expectations"]
 
 MOST_LABELS = 12  # with more, lanes gain too little
 FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it saves
-STEPS = 800  # of a piece, of which eight stay in the cache
-SPREAD = 150.0  # of scores of pairs; four of them may meet in one number, and exp(-600) is one
-MOST_STEPS = 16  # between two scalings
+SPREAD = 60.0  # of scores of pairs, below which nothing can fail
 STRETCH = 32  # steps whose pairs are added up at once, while they are near
 # Products of matrices cost K times what alphas cost. With more labels than these they are too dear
 # where they must have many steps.
@@ -72,48 +77,59 @@ def expectations(
         return False
     # so that no sum of alphas grows
     top = float(edge.max()) + np.log(K)
-    # a step divides the sum of alphas by exp(spread) at most
-    spread = top - float(edge.min())
-    if not spread < SPREAD:
+    if not np.isfinite(top):
         return False
-    every = max(1, int(min(MOST_STEPS, SPREAD // (spread + 1e-9))))
+    is_near = top - float(edge.min()) < SPREAD
     offsets = structure.offsets
-    n_rounds = -(-n // (LANES * STEPS))
-    S = -(-n // (LANES * n_rounds))
-    pieces = pieces_of(S, np.exp(edge[0] - top), K)
-    first = S * np.arange(LANES * n_rounds)
-    last = np.minimum(first + S, n) - 1
-    joints = joints_of(_examples(offsets, first), _examples(offsets, last), K, edge.shape[1])
-    most_steps = DEAR_STEPS if PATIENT_LABELS < K else S
-    if not _expectations(node, offsets, weight, every, most_steps, pieces, joints, sums, log_Z):
+    cuts = cut(offsets)
+    pieces = pieces_of(cuts.n_steps, raised_table(edge[0] - top), K)
+    joints = joints_of(len(cuts.first), K, edge.shape[1])
+    most_steps = DEAR_STEPS if PATIENT_LABELS < K else cuts.n_steps
+    if not _is_joined(node, offsets, cuts, pieces, most_steps, joints):
         return False
+    scores = node if is_near else node.copy()
+    pairs = np.zeros_like(edge[0])
+    if not _expectations(node, offsets, cuts, weight, pieces, joints, pairs, log_Z) and not is_near:
+        node[:] = scores
+        return False
+    sums[0] += pairs * np.exp(edge[0] - top)
     log_Z += top * np.maximum(np.diff(offsets) - 1, 0)
     return True
 
 
-def _examples(offsets: np.ndarray, tokens: np.ndarray) -> np.ndarray:
-    """The sequences that some tokens are of."""
-    examples: np.ndarray = np.searchsorted(offsets, tokens, side="right") - 1
-    return examples
+@kernel
+def _is_joined(
+    node: np.ndarray,
+    offsets: np.ndarray,
+    cuts: Cuts,
+    pieces: Pieces,
+    most_steps: int,
+    joints: Joints,
+) -> bool:
+    """Whether all tokens can have a label, and it is known with what pieces begin and end."""
+    if not are_possible(node, 0, len(node)):
+        return False
+    return join(node, offsets, cuts, pieces, most_steps, joints)
 
 
 @kernel
 def _expectations(
     node: np.ndarray,
     offsets: np.ndarray,
+    cuts: Cuts,
     weight: np.ndarray,
-    every: int,
-    most_steps: int,
     pieces: Pieces,
     joints: Joints,
-    sums: np.ndarray,
+    pairs: np.ndarray,
     log_Z: np.ndarray,
 ) -> bool:
-    """But for what was taken out of all scores of pairs, which is missing in log Z."""
+    """But for what was taken out of all scores of pairs, which is missing in log Z, and for E,
+    which is missing in `pairs`. Return whether all can be trusted.
+    """
+    starts = cuts.starts
     S = len(pieces.begins)
     K = len(pieces.row)
-    if not are_possible(node) or not join(node, offsets, pieces, every, most_steps, joints):
-        return False
+    fine = True
     for i in range(len(log_Z)):
         log_Z[i] = 0.0
     example = np.empty(LANES, np.int64)
@@ -122,34 +138,36 @@ def _expectations(
     for m in range(0, even(K) * even(K) * LANES, LANES):
         store(pieces.pairs, m, splat(0.0))
     for p in range(0, len(joints.is_whole), LANES):
-        find_begins(offsets, p * S, joints.first[p], pieces)
-        fill(node, p * S, 0, S, pieces)
+        find_begins(offsets, starts, p, cuts.first[p], pieces)
+        fill(node, starts, p, 0, S, pieces)
         for r in range(LANES):
-            example[r] = joints.first[p + r]
+            example[r] = cuts.first[p + r]
             share[r] = 0.0
             for k in range(K):
                 pieces.A[(S - 1) * K + k, r] = joints.alpha[p + r, k]
                 pieces.beta[k, r] = joints.beta[p + r, k]
-        _forward(offsets, p * S, pieces, every, example, share, norms, log_Z)
+        _forward(offsets, starts, p, pieces, example, share, norms, log_Z)
+        fine &= cuts.at_begins or _leads_on(pieces, starts, p, joints.alpha)
         for r in range(LANES):
-            example[r] = joints.last[p + r]
-            share[r] = weight[example[r]]
+            example[r] = cuts.last[p + r]
+            is_whole = starts[p + r + 1] - starts[p + r] == S
+            share[r] = weight[example[r]] if is_whole else 0.0
         # its scores were read by `fill`, and no other piece reads them any more
-        _backward(offsets, p * S, weight, pieces, example, share, node)
-        _add_joints(pieces, joints.alpha, p, share)
+        largest = _backward(offsets, starts, p, weight, pieces, example, share, node)
+        fine &= largest < MOST
+        fine &= cuts.at_begins or _add_joints(pieces, p, joints, share)
     for j in range(K):
         for k in range(K):
-            o = (j * even(K) + k) * LANES
-            sums[0, j * K + k] += total(load(pieces.pairs, o)) * pieces.E[j * K + k]
-    return True
+            pairs[j * K + k] += total(load(pieces.pairs, (j * even(K) + k) * LANES))
+    return fine
 
 
 @uncounted
 def _forward(
     offsets: np.ndarray,
-    first_token: int,
+    starts: np.ndarray,
+    p: int,
     pieces: Pieces,
-    every: int,
     example: np.ndarray,
     logs: np.ndarray,
     norms: np.ndarray,
@@ -166,14 +184,16 @@ def _forward(
         move(A, before, pieces.E, K, pieces.begins[s], row)
         norm = splat(0.0)
         for m in range(0, K * LANES, LANES):
-            x = mul(load(row, m), load(pieces.U, o + m))
-            store(A, o + m, x)
-            norm = add(norm, x)
+            x = load(row, m)
+            u = load(pieces.U, o + m)
+            a = floored(x, u, mul(x, u))
+            store(A, o + m, a)
+            norm = add(norm, a)
         store(logs, 0, add(load(logs, 0), load(pieces.scale, s * LANES)))
         scale = splat(1.0)
         ends = ALL if s == S - 1 else pieces.begins[s + 1]
         # the alphas before a reset sum to 1, so that a sequence has only its own scales
-        if ends or s % every == 0:
+        if ends or is_due(norm, s):
             scale = div(scale, norm)
             for m in range(o, o + K * LANES, LANES):
                 store(A, m, mul(load(A, m), scale))
@@ -183,8 +203,8 @@ def _forward(
         store(pieces.scale, s * LANES, scale)
         before = o
         for r in range(LANES if ends else 0):
-            t = first_token + r * S + s
-            if ends >> r & 1 and t < offsets[-1]:
+            t = starts[p + r] + s
+            if ends >> r & 1 and t < starts[p + r + 1]:
                 log_Z[example[r]] += logs[r]
                 logs[r] = 0.0
                 # empty sequences have the same bounds as the one after them
@@ -192,35 +212,57 @@ def _forward(
                     example[r] += 1
 
 
+@inlined
+def _leads_on(pieces: Pieces, starts: np.ndarray, p: int, alpha: np.ndarray) -> bool:
+    """Whether the last alphas of pieces are those that the next ones begin with."""
+    K = len(pieces.row)
+    last = len(pieces.begins) - 1
+    for r in range(LANES):
+        # behind the last piece there are none, and behind the last token nobody reads any
+        goes_on = p + r + 1 < len(alpha) and starts[p + r + 1] < starts[p + r + 2]
+        for k in range(K if goes_on else 0):
+            x = pieces.A[last * K + k, r]
+            y = alpha[p + r + 1, k]
+            # what is possible may not become impossible
+            if not is_alike(x, y) or (x > 0.0 and y == 0.0):
+                return False
+    return True
+
+
 @uncounted
 def _backward(
     offsets: np.ndarray,
-    first_token: int,
+    starts: np.ndarray,
+    p: int,
     weight: np.ndarray,
     pieces: Pieces,
     example: np.ndarray,
     share: np.ndarray,
     node: np.ndarray,
-) -> None:
+) -> float:
     """Write marginals of labels, add those of pairs up; `example` and `share` are the sequences of
-    the last tokens of pieces, and their weights.
+    the last tokens of pieces, and their weights. Return a bound of all betas.
     """
     S = len(pieces.begins)
     _scale_last(pieces)
+    betas = splat(0.0)
     for s in range(S - 1, -1, -1):
-        _write_nodes(pieces, first_token, s, share, node)
+        _write_nodes(pieces, starts, p, s, share, node)
+        betas = add(betas, _scaled_betas(pieces, s))
         if s > 0:
             _back(pieces, s, share)
             if s % STRETCH == 1:
                 _add_pairs(pieces, s, min(s + STRETCH, S))
             begins = pieces.begins[s]
             for r in range(LANES if begins else 0):
-                t = first_token + r * S + s
-                if begins >> r & 1 and t < offsets[-1]:
+                t = starts[p + r] + s
+                # steps behind the last token do not count
+                if begins >> r & 1 and t <= starts[p + r + 1]:
                     # empty sequences have the same bounds as the one after them
                     while offsets[example[r]] >= t:
                         example[r] -= 1
                     share[r] = weight[example[r]]
+    return total(betas)
 
 
 @inlined
@@ -237,20 +279,29 @@ def _scale_last(pieces: Pieces) -> None:
 
 
 @inlined
+def _scaled_betas(pieces: Pieces, s: int) -> Vector:
+    """The sum of the betas of step s, times its scale."""
+    K = len(pieces.row)
+    mass = splat(0.0)
+    for m in range(0, K * LANES, LANES):
+        mass = add(mass, load(pieces.beta, m))
+    return mul(mass, load(pieces.scale, s * LANES))
+
+
+@inlined
 def _write_nodes(
-    pieces: Pieces, first_token: int, s: int, share: np.ndarray, out: np.ndarray
+    pieces: Pieces, starts: np.ndarray, p: int, s: int, share: np.ndarray, out: np.ndarray
 ) -> None:
     """Weighted marginals of a step."""
-    n, K = out.shape
-    S = len(pieces.begins)
+    K = len(pieces.row)
     row = pieces.row
     w = load(share, 0)
     for m in range(0, K * LANES, LANES):
         a = load(pieces.A, s * K * LANES + m)
         store(row, m, mul(mul(a, load(pieces.beta, m)), w))
     for r in range(LANES):
-        t = first_token + r * S + s
-        for k in range(K if t < n else 0):
+        t = at(starts, p + r) + s
+        for k in range(K if t < at(starts, p + r + 1) else 0):
             out[t, k] = row[k, r]
 
 
@@ -316,13 +367,24 @@ def _add_pairs(pieces: Pieces, first: int, last: int) -> None:
 
 
 @inlined
-def _add_joints(pieces: Pieces, alpha: np.ndarray, p: int, share: np.ndarray) -> None:
-    """The pairs of the last token of a piece and the first one of the next."""
+def _add_joints(pieces: Pieces, p: int, joints: Joints, share: np.ndarray) -> bool:
+    """The pairs of the last token of a piece and the first one of the next. Return whether the
+    betas before these are those that pieces ended with.
+    """
     K = len(pieces.row)
+    alike = True
     for r in range(LANES):
         if pieces.begins[0] >> r & 1:
             continue
+        mass = 0.0
+        for j in range(K):
+            pieces.row[j, r] = 0.0
         for k in range(K):
-            v = pieces.U[k, r] * pieces.beta[k, r] * pieces.scale[0, r] * share[r]
+            v = pieces.U[k, r] * pieces.beta[k, r] * pieces.scale[0, r]
             for j in range(K):
-                pieces.pairs[j * even(K) + k, 0] += alpha[p + r, j] * v
+                pieces.pairs[j * even(K) + k, 0] += joints.alpha[p + r, j] * v * share[r]
+                pieces.row[j, r] += pieces.E[j * K + k] * v
+                mass += pieces.E[j * K + k] * v
+        for j in range(K):
+            alike &= is_alike(pieces.row[j, r] / mass, joints.beta[p + r - 1, j])
+    return alike

@@ -105,10 +105,15 @@ def expectations(
     """As `marginals`, but those of labels take the place of their scores; those of pairs are added
     to `sums`. Tokens whose sequence has weight 0 or no allowed labelling get zeros.
     """
-    if both_ways.expectations(potentials, structure, weight, sums, log_Z):
+    node, edge = potentials
+    if both_ways.is_quicker(potentials, weight, sums):
+        again = both_ways.expectations(potentials, structure, weight, sums, log_Z)
+        scores = Pairs(node.copy() if len(again) else node, edge)
+        for i in again.tolist():
+            node[structure.offsets[i] : structure.offsets[i + 1]] = 0.0
+            log_Z[i] = log_marginals(scores, structure, i, weight[i], Pairs(node, sums))
         return
     places = steps(structure.offsets, weight)
-    node, edge = potentials
     log_Z[:] = 0.0
     if len(places.order) == 0:
         node[:] = 0.0

@@ -9,10 +9,12 @@ import numpy as np
 from sklearn_struct.compiled.kernel import inlined, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
+    Vector,
     add,
-    exp,
+    at,
     fma,
     keep,
+    least,
     load,
     maximum,
     splat,
@@ -20,19 +22,24 @@ from sklearn_struct.compiled.simd import (
     sub,
     workspace,
 )
+from sklearn_struct.inference.chains.floored_numbers import raised_exp
 
-__all__ = ["ALL", "Pieces", "even", "fill", "find_begins", "move", "pieces_of"]
+__all__ = ["ALL", "Pieces", "even", "fill", "find_begins", "is_due", "move", "pieces_of"]
 
 ALL = 255  # the bits of eight lanes
-LEAST = -1e300  # stands for a maximum where there is none
+LOWEST = -1e300  # stands for a maximum where there is none
+MOST_STEPS = 16  # between two scalings
+LEAST_MASS = 1e-10
 
 
 class Pieces(NamedTuple):
     """Room for eight pieces of S steps each; the last dimension of tables is that of lanes."""
 
     begins: np.ndarray  # (S,) the bits of the lanes in which a sequence begins
-    E: np.ndarray  # (K * K,) exp(score of a pair - what was taken out)
-    U: np.ndarray  # (S, K, 8) exp(node - its maximum); the way back makes it what `pairs` sums
+    E: np.ndarray  # (K * K,) exp(score of a pair - what was taken out), raised
+    U: (
+        np.ndarray
+    )  # (S, K, 8) exp(node - its maximum), raised; the way back makes it what `pairs` sums
     A: np.ndarray  # (S, K, 8) alpha_t(k) = u_t(k) sum_j alpha_{t-1}(j) E(j, k) scale_t
     scale: np.ndarray  # (S, 8) the maxima that were taken out, then what alphas were divided by
     M: np.ndarray  # (K * K, 8) products of steps
@@ -61,46 +68,57 @@ def even(K: int) -> int:
     return K + K % 2
 
 
+@inlined
+def is_due(mass: Vector, s: int) -> bool:
+    """Whether numbers of this sum are to be scaled at step s."""
+    return s % MOST_STEPS == 0 or least(mass) < LEAST_MASS
+
+
 @uncounted
-def find_begins(offsets: np.ndarray, first_token: int, example: int, pieces: Pieces) -> None:
-    """Write in which lanes sequences begin, in pieces of tokens from `first_token` on, which is of
-    a sequence `example`.
+def find_begins(
+    offsets: np.ndarray, starts: np.ndarray, p: int, example: int, pieces: Pieces
+) -> None:
+    """Write in which lanes sequences begin, in pieces from p on, whose first token is of a sequence
+    `example`.
     """
     S = len(pieces.begins)
     begins = pieces.begins
     for s in range(S):
         begins[s] = 0
-    end = first_token + LANES * S
-    i = example if offsets[example] == first_token else example + 1
-    while i < len(offsets) - 1 and offsets[i] < end:
-        # an empty sequence has the bound of the next one, and so the same bit
-        t = offsets[i] - first_token
-        begins[t % S] |= 1 << (t // S)
-        i += 1
-    # behind the last token follow steps of scores 0, which nobody reads
-    for t in range(max(offsets[-1] - first_token, 0), LANES * S):
-        begins[t % S] |= 1 << (t // S)
+    i = example if offsets[example] == starts[p] else example + 1
+    for r in range(LANES):
+        bit = np.uint8(1 << r)
+        while i < len(offsets) - 1 and offsets[i] < starts[p + r + 1]:
+            # an empty sequence has the bound of the next one, and so the same bit
+            begins[offsets[i] - starts[p + r]] |= bit
+            i += 1
+        # behind the last token follow steps of scores 0, which nobody reads
+        end = starts[p + r + 1] - starts[p + r]
+        if end < S:
+            begins[end] |= bit
 
 
 @uncounted
-def fill(node: np.ndarray, first_token: int, first: int, last: int, pieces: Pieces) -> None:
+def fill(
+    node: np.ndarray, starts: np.ndarray, p: int, first: int, last: int, pieces: Pieces
+) -> None:
     """Write the exponentials of some steps to U, and their maxima in the place of scales."""
-    n, K = node.shape
-    S = len(pieces.begins)
+    K = node.shape[1]
     U = pieces.U
     for s in range(first, last):
         for r in range(LANES):
-            t = first_token + r * S + s
+            t = at(starts, p + r) + s
+            is_token = t < at(starts, p + r + 1)
             for k in range(K):
-                U[s * K + k, r] = node[t, k] if t < n else 0.0
+                U[s * K + k, r] = node[t, k] if is_token else 0.0
     for s in range(first, last):
         o = s * K * LANES
-        top = splat(LEAST)
+        top = splat(LOWEST)
         for m in range(o, o + K * LANES, LANES):
             top = maximum(load(U, m), top)
         store(pieces.scale, s * LANES, top)
         for m in range(o, o + K * LANES, LANES):
-            store(U, m, exp(sub(load(U, m), top)))
+            store(U, m, raised_exp(sub(load(U, m), top)))
 
 
 @inlined

@@ -8,23 +8,24 @@ import numpy as np
 import pytest
 
 from sklearn_struct.containers.structures import chain
-from sklearn_struct.inference.chains import both_ways
+from sklearn_struct.inference.chains import both_ways, first_order
 from sklearn_struct.inference.chains.first_order_log import log_marginals
 from sklearn_struct.inference.chains.flat_tuples import Pairs, links, tables
 
 
 def summed(theta, structure, weight):
-    """Whether it was done, what takes the place of scores, and what is added to something."""
+    """Which are left, what takes the place of scores, and what is added to something."""
     out = Pairs(theta.node.copy(), np.full(theta.edge.shape, 3.0))
     log_Z = np.full(len(weight), 7.0)
-    done = both_ways.expectations(Pairs(out.node, theta.edge), structure, weight, out.edge, log_Z)
-    return done, out, log_Z
+    assert both_ways.is_quicker(theta, weight, out.edge)
+    left = both_ways.expectations(Pairs(out.node, theta.edge), structure, weight, out.edge, log_Z)
+    return left, out, log_Z
 
 
 def check_alike(theta, structure, weight):
     """As the sums in logarithms are."""
-    done, out, log_Z = summed(theta, structure, weight)
-    assert done
+    left, out, log_Z = summed(theta, structure, weight)
+    assert not len(left)
     exact = Pairs(np.zeros(theta.node.shape), np.full(theta.edge.shape, 3.0))
     of_exact = np.zeros(len(weight))
     for i in np.flatnonzero(weight * np.diff(structure.offsets)):
@@ -45,8 +46,8 @@ def test_by_enumeration(K, lengths):
     rng = np.random.default_rng(K)
     theta, structure = contracts.random_chains(rng, lengths, K)
     weight = rng.uniform(0.5, 2.0, size=len(lengths))
-    done, out, log_Z = summed(tables(theta), links(structure), weight)
-    assert done
+    left, out, log_Z = summed(tables(theta), links(structure), weight)
+    assert not len(left)
     twins = list(naive.twins(theta, structure))
     node = np.concatenate([w * twin.node for w, twin in zip(weight, twins, strict=True)])
     pairs = sum(w * twin.cliques[0].sum(axis=0) for w, twin in zip(weight, twins, strict=True))
@@ -101,7 +102,7 @@ def test_labels_that_are_known_or_forbidden():
 
 
 @pytest.mark.parametrize("K", [2, 3, 9])
-@pytest.mark.parametrize("score", [-149.0, 60.0, 149.0])
+@pytest.mark.parametrize("score", [-120.0, 60.0, 120.0])
 def test_pairs_that_are_far_apart_beside_labels_that_are_known(score, K):
     """All that pairs can make small meets in one number."""
     rng = np.random.RandomState(K)
@@ -113,16 +114,37 @@ def test_pairs_that_are_far_apart_beside_labels_that_are_known(score, K):
         check_alike(theta, links(chain(np.array([0, 1000]), 1)), np.ones(1))
 
 
-def far_apart(theta):
-    theta.edge[0, 1] = -160.0
+@pytest.mark.parametrize("K", [2, 5, 9, 18])
+@pytest.mark.parametrize("forbids", [True, False], ids=["forbidden", "far apart"])
+def test_pairs_that_are_forbidden_or_far_apart(forbids, K):
+    """Round and round, or from left to right, of 700 tokens and of 40."""
+    rng = np.random.RandomState(K)
+    structure = links(chain(np.array([0, 700, 740]), 1))
+    for shape in (np.eye(K) + np.roll(np.eye(K), 1, axis=1), np.triu(np.ones((K, K)))):
+        theta = potentials(rng, 740, K)
+        theta.edge[0, shape.ravel() == 0] -= np.inf if forbids else 300.0
+        theta.node[rng.uniform(size=740) < 0.2, 0] -= 1000.0
+        check_alike(theta, structure, np.array([1.0, 0.5]))
+        pairs = summed(theta, structure, np.ones(2))[1].edge
+        # what cannot be is exactly that
+        assert np.all(pairs[theta.edge == -np.inf] == 3.0)
 
 
-def forbidden(theta):
-    theta.edge[0, 1] = -np.inf
+def test_labels_that_nothing_leads_to():
+    """They have no probability at all, whatever numbers are raised to."""
+    theta = potentials(np.random.RandomState(0), 500, 3)
+    theta.edge.reshape(3, 3)[np.tril_indices(3, -1)] = -np.inf
+    theta.node[0, :2] = -np.inf
+    node = summed(theta, links(chain(np.array([0, 500]), 1)), np.ones(1))[1].node
+    assert np.all(node[:, :2] == 0.0)
+    np.testing.assert_allclose(node[:, 2], 1.0)
 
 
-def not_a_score(theta):
-    theta.edge[0, 1] = np.nan
+def contradictory(theta):
+    theta.edge[0, 1:3] = -np.inf
+    theta.node[:] = 0.0
+    theta.node[:50, 0] = -20.0
+    theta.node[50:100, 1] = -20.0
 
 
 def impossible(theta):
@@ -137,39 +159,59 @@ def infinite(theta):
     theta.node[3, 0] = np.inf
 
 
-@pytest.mark.parametrize(
-    "harm", [far_apart, forbidden, not_a_score, impossible, not_a_number, infinite]
-)
+@pytest.mark.parametrize("harm", [contradictory, impossible, not_a_number, infinite])
 def test_what_could_lose_something_is_left_to_others(harm):
-    theta = potentials(np.random.RandomState(0), 20, 2)
+    """And its scores are as they were; other sequences have their sums."""
+    theta = potentials(np.random.RandomState(0), 300, 2)
     harm(theta)
-    check_refused(theta, links(chain(np.array([0, 10, 20]), 1)), np.ones(2))
+    structure = links(chain(np.array([0, 100, 300]), 1))
+    left, out, log_Z = summed(theta, structure, np.ones(2))
+    np.testing.assert_array_equal(left, [0])
+    np.testing.assert_array_equal(out.node[:100], theta.node[:100])
+    exact = Pairs(np.zeros(theta.node.shape), np.full(theta.edge.shape, 3.0))
+    of_exact = log_marginals(theta, structure, 1, 1.0, exact)
+    np.testing.assert_allclose(out.node[100:], exact.node[100:], atol=1e-11)
+    np.testing.assert_allclose(out.edge, exact.edge, rtol=1e-11)
+    np.testing.assert_allclose(log_Z[1], of_exact, rtol=1e-12)
 
 
-def check_refused(theta, structure, weight):
-    """And nothing is changed."""
-    done, out, _ = summed(theta, structure, weight)
-    assert not done
-    np.testing.assert_array_equal(out.node, theta.node)
-    assert np.all(out.edge == 3.0)
+def test_what_is_left_is_done_in_logarithms():
+    theta = potentials(np.random.RandomState(0), 300, 2)
+    contradictory(theta)
+    structure = links(chain(np.array([0, 100, 300]), 1))
+    exact = Pairs(np.zeros(theta.node.shape), np.full(theta.edge.shape, 3.0))
+    of_exact = [log_marginals(theta, structure, i, 1.0, exact) for i in range(2)]
+    out = Pairs(theta.node.copy(), np.full(theta.edge.shape, 3.0))
+    log_Z = np.empty(2)
+    first_order.expectations(Pairs(out.node, theta.edge), structure, np.ones(2), out.edge, log_Z)
+    np.testing.assert_allclose(out.node, exact.node, atol=1e-11)
+    np.testing.assert_allclose(out.edge, exact.edge, rtol=1e-11)
+    np.testing.assert_allclose(log_Z, of_exact, rtol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("K", "most"), [(8, both_ways.ALONE), (9, both_ways.ALONE_IF_WIDE)], ids=["narrow", "wide"]
 )
 def test_many_sequences_are_left_to_others(K, most):
-    for n in (most, most + 1):
-        theta = potentials(np.random.RandomState(0), 3 * n, K)
-        structure = links(chain(np.arange(0, 3 * n + 1, 3), 1))
-        if n == most:
-            check_alike(theta, structure, np.ones(n))
-        else:
-            check_refused(theta, structure, np.ones(n))
+    theta = potentials(np.random.RandomState(0), 3 * most, K)
+    check_alike(theta, links(chain(np.arange(0, 3 * most + 1, 3), 1)), np.ones(most))
+    assert not both_ways.is_quicker(theta, np.ones(most + 1), theta.edge)
 
 
-def test_float32_is_left_to_others():
-    theta = Pairs(*(x.astype(np.float32) for x in potentials(np.random.RandomState(0), 20, 2)))
-    check_refused(theta, links(chain(np.array([0, 20]), 1)), np.ones(1))
+def is_quicker(theta, n_sums=1):
+    return both_ways.is_quicker(theta, np.ones(1), np.zeros((n_sums, theta.edge.shape[1])))
+
+
+def test_tables_that_are_left_to_others():
+    """In float32, one a pair, and what is no score."""
+    theta = potentials(np.random.RandomState(0), 20, 2)
+    assert is_quicker(theta)
+    assert not is_quicker(theta, n_sums=19)
+    assert not is_quicker(Pairs(*(x.astype(np.float32) for x in theta)))
+    assert not is_quicker(Pairs(theta.node, np.repeat(theta.edge, 19, axis=0)))
+    for what in (np.nan, np.inf):
+        assert not is_quicker(Pairs(theta.node, np.where([1, 1, 0, 1], theta.edge, what)))
+    assert not is_quicker(Pairs(theta.node, np.full((1, 4), -np.inf)))
 
 
 def test_no_sequences():

@@ -313,6 +313,36 @@ def test_lost_labels_whose_bound_underflows_later(shared):
     assert score[0] == pytest.approx(log_Z[0], abs=1e-6)
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_lost_labels_whose_bound_meets_a_lost_pair(shared):
+    """The bound of a label is far above 1 where all others are improbable, too, and then a pair
+    follows whose exponential underflows.
+    """
+    node = [
+        [-66, 50, -35, -43],
+        [-20, 54, -INF, 60],
+        [-16, 86, 39, 59],
+        [68, -12, -37, -108],
+        [-56, 14, 39, -INF],
+        [-65, -9, -74, -INF],
+        [-38, -34, 35, -INF],
+        [81, -INF, 60, -INF],
+    ]
+    edge = [
+        [-INF, 556, -293, 98],
+        [-30, -INF, -242, -275],
+        [504, 159, -INF, 195],
+        [-INF, -INF, 12, -97],
+    ]
+    tables = np.array(edge, dtype=float).reshape(1, -1)
+    potentials = Potentials(
+        np.array(node, dtype=float), (tables if shared else np.tile(tables, (7, 1)),)
+    )
+    out, log_Z = full_marginals(potentials, chain(np.array([0, 8])))
+    assert log_Z[0] == pytest.approx(np.logaddexp(2177, 2185), rel=1e-14)
+    np.testing.assert_allclose(out.node.sum(axis=1), 1)
+
+
 @pytest.mark.parametrize("step", [-490.0, -500.0, -508.0, -512.0, -700.0])
 @pytest.mark.parametrize("shared", [True, False])
 def test_norms_whose_product_would_lose_its_digits(step, shared):

@@ -1,0 +1,48 @@
+"""Scaled numbers of chains that do not vanish, and when they can be trusted.
+
+A label may be all but impossible at a token and win later, where pairs are forbidden or far apart.
+In scaled numbers it underflows before that. So whatever is possible is kept above a floor here:
+exponentials of scores above `LEAST`, alphas above `FLOOR`. What is impossible stays 0.
+
+So alphas are bounds of the true ones from above, and what they have too much can be bounded, too.
+At a token, alpha is raised by `FLOOR` at most, which costs each sum FLOOR * beta; a raised
+exponential costs LEAST * beta. If alpha * beta sums to 1 and all betas are below `MOST`, that is
+nothing. Betas lose less than the smallest number, and no alpha is above 1.
+
+Where a beta is above `MOST`, what comes before a token contradicts what comes after it. Such
+sequences are left to others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import inlined
+from sklearn_struct.compiled.simd import Vector, exp, if_larger, maximum, splat
+
+__all__ = ["FLOOR", "LEAST", "MOST", "floored", "raised_exp", "raised_table"]
+
+FLOOR = 1e-150
+LEAST = 1e-150  # times FLOOR it is a number still
+MOST = 1e110
+_LOG_LEAST = float(np.log(LEAST))
+
+
+@inlined
+def raised_exp(x: Vector) -> Vector:
+    """exp(x) of x <= 0, and at least `LEAST`, but 0 of -inf."""
+    return if_larger(x, splat(-np.inf), exp(maximum(x, splat(_LOG_LEAST))))
+
+
+@inlined
+def floored(x: Vector, y: Vector, product: Vector) -> Vector:
+    """A product of x and y, raised to `FLOOR`, but 0 where one of them is 0."""
+    # steps wait for x: what needs only y comes first
+    floor = if_larger(y, splat(0.0), splat(FLOOR))
+    return if_larger(x, splat(0.0), maximum(product, floor))
+
+
+def raised_table(scores: np.ndarray) -> np.ndarray:
+    """exp of scores <= 0, and at least `LEAST`, but 0 of -inf."""
+    table: np.ndarray = np.where(scores > -np.inf, np.maximum(np.exp(scores), LEAST), 0.0)
+    return table
