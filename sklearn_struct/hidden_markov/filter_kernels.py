@@ -44,10 +44,11 @@ def forward(
         i = sequence[t]
         for c in range(C):
             before[c] = np.exp(alpha[i, c])
-        into(chain, emission[t], alpha[i], before, total, started[i], -np.inf, out[t])
-        score[t] = normalised(out[t])
+        top = highest(emission[t])
+        into(chain, emission[t], top, alpha[i], before, total, started[i], -np.inf, out[t])
+        score[t] = normalised(out[t]) + top
         if score[t] == -np.inf:
-            into(chain, emission[t], alpha[i], before, total, started[i], floor, out[t])
+            into(chain, emission[t], top, alpha[i], before, total, started[i], floor, out[t])
             normalised(out[t])
         started[i] = True
         for c in range(C):
@@ -55,9 +56,23 @@ def forward(
 
 
 @kernel
+def highest(emission: np.ndarray) -> float:
+    """The highest log-density of a token, 0 if all labels are impossible.
+
+    It is taken away before anything is added: beside a number as low as that of an outlier, what
+    tells labels with equal densities apart would be lost.
+    """
+    top = -np.inf
+    for k in range(len(emission)):
+        top = max(top, emission[k])
+    return top if top > -np.inf else 0.0
+
+
+@kernel
 def into(
     chain: Steps,
     emission: np.ndarray,
+    top: float,
     alpha: np.ndarray,
     before: np.ndarray,
     total: np.ndarray,
@@ -65,8 +80,8 @@ def into(
     floor: float,
     out: np.ndarray,
 ) -> None:
-    """One token further, without normalisation; `before` is exp of `alpha`, `total` is
-    overwritten.
+    """One token further, without normalisation; `top` is taken away from `emission`, `before` is
+    exp of `alpha`, `total` is overwritten.
     """
     start = chain.start
     transition = chain.transition
@@ -84,7 +99,7 @@ def into(
                 total[first[b] + k] += p * weight[b, k]
     for c in range(C):
         k = c % K
-        here = max(emission[k], floor)
+        here = max(emission[k], floor) - top
         out[c] = -np.inf
         if not started:
             if c >= C - K:
@@ -95,14 +110,14 @@ def into(
             continue
         if c >= chain.n_later:
             continue
-        top = -np.inf
+        largest = -np.inf
         for b in range(c // K, C, stride):
-            top = max(top, alpha[b] + max(transition[b, k], floor))
-        if top > -np.inf:
+            largest = max(largest, alpha[b] + max(transition[b, k], floor))
+        if largest > -np.inf:
             mass = 0.0
             for b in range(c // K, C, stride):
-                mass += np.exp(alpha[b] + max(transition[b, k], floor) - top)
-            out[c] = np.log(mass) + top + here
+                mass += np.exp(alpha[b] + max(transition[b, k], floor) - largest)
+            out[c] = np.log(mass) + largest + here
 
 
 @kernel
@@ -116,10 +131,11 @@ def normalised(row: np.ndarray) -> float:
     mass = 0.0
     for c in range(len(row)):
         mass += np.exp(row[c] - top)
-    total: float = top + np.log(mass)
+    share: float = np.log(mass)
     for c in range(len(row)):
-        row[c] -= total
-    return total
+        # not both at once: beside a low top the share would be lost
+        row[c] = (row[c] - top) - share
+    return top + share
 
 
 @kernel
@@ -135,15 +151,16 @@ def out_of(
     weight = chain.weight
     C = len(beta)
     K = len(emission)
+    peak = highest(emission)
     top = -np.inf
     for c in range(C):
-        room[0, c] = beta[c] + max(emission[c % K], floor)
+        room[0, c] = beta[c] + (max(emission[c % K], floor) - peak)
         top = max(top, room[0, c])
     for c in range(C):
         # -inf less -inf would be NaN
         room[0, c] -= top if top > -np.inf else 0.0
         room[1, c] = np.exp(room[0, c])
-    highest = -np.inf
+    most = -np.inf
     for c in range(C):
         f = first[c]
         # four sums side by side, of which no one waits for another
@@ -172,9 +189,9 @@ def out_of(
                     term = max(transition[c, k], floor) + room[0, first[c] + k]
                     total += np.exp(term - largest)
                 beta[c] = np.log(total) + largest
-        highest = max(highest, beta[c])
+        most = max(most, beta[c])
     for c in range(C):
-        beta[c] -= highest if highest > -np.inf else 0.0
+        beta[c] -= most if most > -np.inf else 0.0
 
 
 @kernel
