@@ -17,6 +17,9 @@ __all__ = ["backward", "forward", "windows"]
 
 # what has underflowed is far below a sum as large as this
 SAFE = 1e-200
+# Below this, the highest log-density of a token is taken away before anything is added: beside a
+# number as low as that of an outlier, what tells labels with equal densities apart would be lost.
+FAR = -1e5
 
 
 @kernel
@@ -44,12 +47,11 @@ def forward(
         i = sequence[t]
         for c in range(C):
             before[c] = np.exp(alpha[i, c])
-        top = highest(emission[t])
-        into(chain, emission[t], top, alpha[i], before, total, started[i], -np.inf, out[t])
-        score[t] = normalised(out[t]) + top
-        if score[t] == -np.inf:
-            into(chain, emission[t], top, alpha[i], before, total, started[i], floor, out[t])
-            normalised(out[t])
+        into(chain, emission[t], 0.0, alpha[i], before, total, started[i], -np.inf, out[t])
+        score[t] = normalised(out[t])
+        if score[t] < FAR:
+            row = emission[t]
+            score[t] = far_away(chain, row, alpha[i], before, total, started[i], floor, out[t])
         started[i] = True
         for c in range(C):
             alpha[i, c] = out[t, c]
@@ -57,15 +59,32 @@ def forward(
 
 @kernel
 def highest(emission: np.ndarray) -> float:
-    """The highest log-density of a token, 0 if all labels are impossible.
-
-    It is taken away before anything is added: beside a number as low as that of an outlier, what
-    tells labels with equal densities apart would be lost.
-    """
+    """The highest log-density of a token, 0 if all labels are impossible."""
     top = -np.inf
     for k in range(len(emission)):
         top = max(top, emission[k])
     return top if top > -np.inf else 0.0
+
+
+@kernel
+def far_away(
+    chain: Steps,
+    emission: np.ndarray,
+    alpha: np.ndarray,
+    before: np.ndarray,
+    total: np.ndarray,
+    started: bool,
+    floor: float,
+    out: np.ndarray,
+) -> float:
+    """One token further, where its log-densities are low, or it is impossible; its score."""
+    top = highest(emission)
+    into(chain, emission, top, alpha, before, total, started, -np.inf, out)
+    score: float = normalised(out) + top
+    if score == -np.inf:
+        into(chain, emission, top, alpha, before, total, started, floor, out)
+        normalised(out)
+    return score
 
 
 @kernel
@@ -130,11 +149,12 @@ def normalised(row: np.ndarray) -> float:
         return top
     mass = 0.0
     for c in range(len(row)):
-        mass += np.exp(row[c] - top)
+        # the largest first: beside it, if it is low, the logarithm of the sum would be lost
+        row[c] -= top
+        mass += np.exp(row[c])
     share: float = np.log(mass)
     for c in range(len(row)):
-        # not both at once: beside a low top the share would be lost
-        row[c] = (row[c] - top) - share
+        row[c] -= share
     return top + share
 
 
@@ -151,11 +171,16 @@ def out_of(
     weight = chain.weight
     C = len(beta)
     K = len(emission)
-    peak = highest(emission)
     top = -np.inf
     for c in range(C):
-        room[0, c] = beta[c] + (max(emission[c % K], floor) - peak)
+        room[0, c] = beta[c] + max(emission[c % K], floor)
         top = max(top, room[0, c])
+    if top < FAR:
+        peak = highest(emission)
+        top = -np.inf
+        for c in range(C):
+            room[0, c] = beta[c] + (max(emission[c % K], floor) - peak)
+            top = max(top, room[0, c])
     for c in range(C):
         # -inf less -inf would be NaN
         room[0, c] -= top if top > -np.inf else 0.0
