@@ -216,13 +216,12 @@ def _reader(estimator: BaseEstimator) -> BaseEstimator:
 
 def _has_lists(reader: BaseEstimator) -> bool | None:
     """Whether the tokens that `fit` saw were lists of strings, or rows; None if nobody knows."""
-    if isinstance(reader, BaseBasedChain):
-        return bool(getattr(reader.base_, "_kind", "rows") != "values")
+    if isinstance(reader, BaseBasedChain) or is_hidden_markov(reader):
+        of_streams = getattr(reader, "base_", reader)
+        return bool(getattr(of_streams, "_kind", "rows") != "values")
     if isinstance(reader, FeatureTemplates) or (
         isinstance(reader, BaseChain | BaseClassPredictions) and not hasattr(reader, "vectorizer_")
     ):
         return True
-    if is_hidden_markov(reader):
-        return bool(getattr(reader, "_kind", "rows") != "values")
     kind = getattr(getattr(reader, "vectorizer_", reader), "_tokens_in", None)
     return {"lists": True, "strings": False}.get(str(kind))
