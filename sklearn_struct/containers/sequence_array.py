@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -258,11 +258,13 @@ class SequenceArray(OneDimensional):
         """
         if layout not in ("ntc", "nct"):
             raise ValueError(f'layout must be "ntc" or "nct", got {layout!r}')
-        if getattr(X, "ndim", 3) != 3:
-            raise InputTypeError(f"X must have three dimensions, got {X.ndim}")
-        for series in X:
+        if getattr(X, "ndim", 3) != 3 or not isinstance(X, Iterable):
+            got = getattr(X, "ndim", type(X).__name__)
+            raise InputTypeError(f"X must have three dimensions, got {got}")
+        given = list(X)  # an iterator can be read once
+        for series in given:
             refuse_masked(series, "X")
-        parts = [np.asarray(series) for series in X]
+        parts = [np.asarray(series) for series in given]
         for i, part in enumerate(parts):
             if part.ndim != 2:
                 raise InputTypeError(f"X[{i}] must be a 2-D array, got {part.ndim} dimensions")

@@ -17,6 +17,9 @@ __all__ = ["backward", "forward", "windows"]
 
 # what has underflowed is far below a sum as large as this
 SAFE = 1e-200
+# Below this, the highest log-density of a token is taken away before anything is added: beside a
+# number as low as that of an outlier, what tells labels with equal densities apart would be lost.
+FAR = -1e5
 
 
 @kernel
@@ -44,18 +47,27 @@ def forward(
         i = sequence[t]
         for c in range(C):
             before[c] = np.exp(alpha[i, c])
-        into(chain, emission[t], alpha[i], before, total, started[i], -np.inf, out[t])
+        into(chain, emission[t], 0.0, alpha[i], before, total, started[i], -np.inf, out[t])
         score[t] = normalised(out[t])
-        if score[t] == -np.inf:
-            into(chain, emission[t], alpha[i], before, total, started[i], floor, out[t])
-            normalised(out[t])
+        if score[t] < FAR:
+            row = emission[t]
+            score[t] = far_away(chain, row, alpha[i], before, total, started[i], floor, out[t])
         started[i] = True
         for c in range(C):
             alpha[i, c] = out[t, c]
 
 
 @kernel
-def into(
+def highest(emission: np.ndarray) -> float:
+    """The highest log-density of a token, 0 if all labels are impossible."""
+    top = -np.inf
+    for k in range(len(emission)):
+        top = max(top, emission[k])
+    return top if top > -np.inf else 0.0
+
+
+@kernel
+def far_away(
     chain: Steps,
     emission: np.ndarray,
     alpha: np.ndarray,
@@ -64,9 +76,31 @@ def into(
     started: bool,
     floor: float,
     out: np.ndarray,
+) -> float:
+    """One token further, where its log-densities are low, or it is impossible; its score."""
+    top = highest(emission)
+    into(chain, emission, top, alpha, before, total, started, -np.inf, out)
+    score: float = normalised(out) + top
+    if score == -np.inf:
+        into(chain, emission, top, alpha, before, total, started, floor, out)
+        normalised(out)
+    return score
+
+
+@kernel
+def into(
+    chain: Steps,
+    emission: np.ndarray,
+    top: float,
+    alpha: np.ndarray,
+    before: np.ndarray,
+    total: np.ndarray,
+    started: bool,
+    floor: float,
+    out: np.ndarray,
 ) -> None:
-    """One token further, without normalisation; `before` is exp of `alpha`, `total` is
-    overwritten.
+    """One token further, without normalisation; `top` is taken away from `emission`, `before` is
+    exp of `alpha`, `total` is overwritten.
     """
     start = chain.start
     transition = chain.transition
@@ -84,7 +118,7 @@ def into(
                 total[first[b] + k] += p * weight[b, k]
     for c in range(C):
         k = c % K
-        here = max(emission[k], floor)
+        here = max(emission[k], floor) - top
         out[c] = -np.inf
         if not started:
             if c >= C - K:
@@ -95,14 +129,14 @@ def into(
             continue
         if c >= chain.n_later:
             continue
-        top = -np.inf
+        largest = -np.inf
         for b in range(c // K, C, stride):
-            top = max(top, alpha[b] + max(transition[b, k], floor))
-        if top > -np.inf:
+            largest = max(largest, alpha[b] + max(transition[b, k], floor))
+        if largest > -np.inf:
             mass = 0.0
             for b in range(c // K, C, stride):
-                mass += np.exp(alpha[b] + max(transition[b, k], floor) - top)
-            out[c] = np.log(mass) + top + here
+                mass += np.exp(alpha[b] + max(transition[b, k], floor) - largest)
+            out[c] = np.log(mass) + largest + here
 
 
 @kernel
@@ -115,11 +149,13 @@ def normalised(row: np.ndarray) -> float:
         return top
     mass = 0.0
     for c in range(len(row)):
-        mass += np.exp(row[c] - top)
-    total: float = top + np.log(mass)
+        # the largest first: beside it, if it is low, the logarithm of the sum would be lost
+        row[c] -= top
+        mass += np.exp(row[c])
+    share: float = np.log(mass)
     for c in range(len(row)):
-        row[c] -= total
-    return total
+        row[c] -= share
+    return top + share
 
 
 @kernel
@@ -139,11 +175,17 @@ def out_of(
     for c in range(C):
         room[0, c] = beta[c] + max(emission[c % K], floor)
         top = max(top, room[0, c])
+    if top < FAR:
+        peak = highest(emission)
+        top = -np.inf
+        for c in range(C):
+            room[0, c] = beta[c] + (max(emission[c % K], floor) - peak)
+            top = max(top, room[0, c])
     for c in range(C):
         # -inf less -inf would be NaN
         room[0, c] -= top if top > -np.inf else 0.0
         room[1, c] = np.exp(room[0, c])
-    highest = -np.inf
+    most = -np.inf
     for c in range(C):
         f = first[c]
         # four sums side by side, of which no one waits for another
@@ -172,9 +214,9 @@ def out_of(
                     term = max(transition[c, k], floor) + room[0, first[c] + k]
                     total += np.exp(term - largest)
                 beta[c] = np.log(total) + largest
-        highest = max(highest, beta[c])
+        most = max(most, beta[c])
     for c in range(C):
-        beta[c] -= highest if highest > -np.inf else 0.0
+        beta[c] -= most if most > -np.inf else 0.0
 
 
 @kernel

@@ -31,7 +31,6 @@ from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
 
 __all__ = ["MixtureSteps", "Mixtures", "mixture_shape"]
 
-TINY = np.finfo(float).tiny
 SURE = 0.9  # how sure a cluster is of its component, where EM starts
 
 
@@ -181,10 +180,10 @@ class MixtureSteps(NumberSteps):
         # no floor yet: what is raised is the matrix that a state's components share
         apart = most_probable(moments, np.zeros(d), "full", spare)
         K = len(log_weight)
-        part = np.where(mass.reshape(K, self.M) < TINY, 0.0, np.exp(log_weight))
-        part[part.sum(axis=1) == 0] = 1 / self.M
+        # components without mass have no part in it; those of a state without mass are all alike
+        part = np.exp(log_weight)[:, :, None, None]
         scatter = apart.covariance.reshape(K, self.M, d, d)
-        matrix = raised((part[:, :, None, None] * scatter).sum(axis=1), self.floor)
+        matrix = raised((part * scatter).sum(axis=1), self.floor)
         components = Gaussians(apart.mean, np.repeat(matrix, self.M, axis=0), "full")
         return Mixtures(log_weight, components, "tied")
 

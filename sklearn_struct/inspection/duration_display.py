@@ -9,9 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from sklearn_struct.containers.typing import SequenceInput
+from sklearn_struct.encoding.parameter_checks import check_count
 from sklearn_struct.exceptions import LengthMismatchError
 from sklearn_struct.inspection.fitted_model import hidden_markov_of
-from sklearn_struct.inspection.optional_imports import subplots
+from sklearn_struct.inspection.optional_imports import add_legend, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,8 +149,8 @@ class DurationDisplay:
         K, n = np.shape(self.proba)
         if len(self.labels) != K or (self.observed is not None and len(self.observed) != K):
             raise LengthMismatchError(f"proba has {K} rows but there are {len(self.labels)} labels")
-        if longest is not None and longest < 1:
-            raise ValueError(f"longest must be at least 1, got {longest}")
+        if longest is not None:
+            check_count(longest, "longest")
         if ax is None:
             _, ax = subplots("DurationDisplay", figsize=(6.4, 4.0))
         if longest is None:
@@ -166,7 +167,7 @@ class DurationDisplay:
                 heights = counts[: len(shown)] / counts.sum()
                 ax.bar(shown, heights, width=0.9, alpha=0.3, color=line.get_color())
         ax.set(xlabel="duration in tokens", ylabel="probability")
-        ax.legend(title="label")
+        add_legend(ax, self.lines_, title="label")
         self.ax_ = ax
         self.figure_ = ax.figure
         return self

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 
 from sklearn_struct.estimators.hidden_markov.learned_counts import stream_kinds
-from sklearn_struct.exceptions import LengthMismatchError
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.inspection.fitted_model import hidden_markov_of
-from sklearn_struct.inspection.optional_imports import subplots
+from sklearn_struct.inspection.optional_imports import add_legend, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ class EmissionDisplay:
         ImportError
             If matplotlib is not installed.
         InputTypeError
-            If `estimator` is no hidden Markov model.
+            If `estimator` is no hidden Markov model, or `stream` is no whole number.
         ValueError
             If there is no such stream, it is an input, or its means depend on the tokens before
             (`autoregression`).
@@ -121,6 +121,8 @@ class EmissionDisplay:
         constraints = {"n": [Interval(Integral, 1, None, closed="left"), None]}
         validate_parameter_constraints(constraints, {"n": n}, cls.__name__)
         model: Any = hidden_markov_of(estimator)
+        if not isinstance(stream, Integral) or isinstance(stream, bool):
+            raise InputTypeError(f"stream must be the number of a stream, got {stream!r}")
         if not 0 <= stream < model.n_features_in_:
             raise ValueError(
                 f"stream {stream} is not there: the model has {model.n_features_in_} streams, "
@@ -187,9 +189,10 @@ class EmissionDisplay:
         self.im_ = ax.imshow(
             self.proba, **{"cmap": "Blues", "vmin": 0.0, "aspect": "auto", **im_kw}
         )
-        ax.set(xticks=range(n), yticks=range(K), xlabel=self.stream, ylabel="label")
+        ax.set(xticks=range(n), yticks=range(K), ylabel="label")
+        ax.set_xlabel(self.stream, parse_math=False)
         ax.set_xticklabels(self.values, rotation="vertical", parse_math=False)  # $ is a word
-        ax.set_yticklabels([str(label) for label in self.labels])
+        ax.set_yticklabels([str(label) for label in self.labels], parse_math=False)
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax, label="probability")
         self.ax_ = ax
@@ -202,8 +205,9 @@ class EmissionDisplay:
         for label, row in zip(self.labels, self.proba, strict=True):
             curve = {"label": str(label), "marker": "." if counts else None, **line_kw}
             self.lines_ += ax.plot(self.values, row, **curve)
-        ax.set(xlabel=self.stream, ylabel="probability" if counts else "density")
-        ax.legend(title="label")
+        ax.set_xlabel(self.stream, parse_math=False)
+        ax.set_ylabel("probability" if counts else "density")
+        add_legend(ax, self.lines_, title="label")
         self.ax_ = ax
 
 

@@ -15,7 +15,7 @@ from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError, UnknownLabelError
 from sklearn_struct.inspection.fitted_model import graph_model_of
 from sklearn_struct.inspection.graph_layout import graph_parts, layout_of, nearest
-from sklearn_struct.inspection.optional_imports import subplots
+from sklearn_struct.inspection.optional_imports import add_legend, subplots
 from sklearn_struct.inspection.single_sequence import only
 
 if TYPE_CHECKING:
@@ -312,11 +312,12 @@ class GraphDisplay:
                 # white letters on dark nodes
                 font: dict[str, Any] = {"color": "white" if colour[:3] @ LIGHT < 0.55 else "black"}
                 font |= {"fontsize": max(0.45 * width, 1.0), "ha": "center", "va": "center"}
+                font["parse_math"] = False  # $ is a label
                 written.append(ax.text(x, y, str(label), **{**font, **text_kw}))
         for (x, y), text in zip(self.positions, self.texts or (), strict=False):
             # below the node, as far as it is wide
             font = {"textcoords": "offset points", "xytext": (0.0, -0.6 * width)}
-            font |= {"ha": "center", "va": "top", "fontsize": 9.0}
+            font |= {"ha": "center", "va": "top", "fontsize": 9.0, "parse_math": False}
             written.append(ax.annotate(text, (x, y), **{**font, **text_kw}))
         return written
 
@@ -326,7 +327,7 @@ class GraphDisplay:
             ax.scatter([], [], color=colour, label=str(label))
             for label, colour in zip(self.classes_, colours, strict=True)
         ]
-        ax.legend(handles=handles, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        add_legend(ax, handles, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
 def _column(column: Any, name: str, n: int) -> list[Any]:

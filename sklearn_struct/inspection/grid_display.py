@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn_struct.containers.pixel_labels import unknown_pixels
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.inspection.fitted_model import best, graph_model_of
-from sklearn_struct.inspection.optional_imports import subplots
+from sklearn_struct.inspection.optional_imports import add_legend, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -212,9 +212,8 @@ class GridDisplay:
         from matplotlib.patches import Patch
 
         handles = [Patch(color=colour, label=str(label)) for label, colour in colours.items()]
-        self.axes_[-1].legend(
-            handles=handles, loc="upper left", bbox_to_anchor=(1.02, 1.0), frameon=False
-        )
+        place = {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0)}
+        add_legend(self.axes_[-1], handles, frameon=False, **place)
 
 
 def _known(y: Any, ignore_label: Any) -> np.ma.MaskedArray[Any, Any]:

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.inspection.fitted_model import linear_model_of
-from sklearn_struct.inspection.optional_imports import subplots
+from sklearn_struct.inspection.optional_imports import add_legend, subplots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -142,7 +142,7 @@ class LossCurveDisplay:
         if gap:
             ax.set_yscale("log")
         if len(self.lines_) > 1:
-            ax.legend()
+            add_legend(ax, self.lines_)
         self.ax_ = ax
         self.figure_ = ax.figure
         return self

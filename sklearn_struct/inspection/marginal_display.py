@@ -159,8 +159,8 @@ class MarginalDisplay:
         ax.set(
             xticks=range(len(self.tokens)), yticks=range(len(rows)), xlabel="token", ylabel="label"
         )
-        ax.set_xticklabels(self.tokens, rotation="vertical")
-        ax.set_yticklabels([str(self.labels[k]) for k in rows])
+        ax.set_xticklabels(self.tokens, rotation="vertical", parse_math=False)  # $ is a word
+        ax.set_yticklabels([str(self.labels[k]) for k in rows], parse_math=False)
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax, label="probability")
         self.path_ = self._mark(ax, rows)

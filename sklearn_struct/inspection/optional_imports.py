@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["networkx", "pandas", "subplots"]
+__all__ = ["add_legend", "networkx", "pandas", "subplots"]
 
 
 def networkx() -> ModuleType | None:
@@ -27,6 +28,18 @@ def subplots(caller: str, **options: Any) -> tuple[Any, Any]:
     plots = _module("matplotlib.pyplot", caller, "plots")
     figure, axes = plots.subplots(layout="constrained", **options)
     return figure, axes
+
+
+def add_legend(ax: Any, handles: Iterable[Any], **options: Any) -> None:
+    """A legend of what is drawn, with its labels as they are: matplotlib leaves out those that
+    begin with _, and reads what stands between two $ as mathematics.
+    """
+    shown = [*handles]
+    before = ax.get_legend_handles_labels()[0]
+    shown = [handle for handle in before if handle not in shown] + shown
+    legend = ax.legend(shown, ["label"] * len(shown), **options)
+    for text, handle in zip(legend.get_texts(), shown, strict=True):
+        text.set(text=handle.get_label(), parse_math=False)
 
 
 def _module(name: str, caller: str, extra: str) -> ModuleType:

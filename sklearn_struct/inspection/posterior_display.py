@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
+from sklearn_struct.containers.data_frames import is_frame
 from sklearn_struct.containers.typing import SequenceInput
+from sklearn_struct.encoding.parameter_checks import check_count
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.inspection.fitted_model import last_step
-from sklearn_struct.inspection.optional_imports import subplots
+from sklearn_struct.inspection.optional_imports import add_legend, subplots
+from sklearn_struct.inspection.single_sequence import one_sequence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,9 +100,9 @@ class PosteriorDisplay:
         estimator : fitted HMM, HSMM or another model of sequences with `predict_proba`
             Also a pipeline or a search that ends in one.
         x : array-like of shape (n_tokens, n_streams), or another sequence as in `predict`
-            One sequence.
+            One sequence, or a batch of one.
         stream : int, default=None
-            The column of `x` to draw in front of the probabilities.
+            The number of the column of `x` to draw in front of the probabilities.
         times : sequence of length n_tokens, default=None
             Where tokens stand: numbers or dates. None: 0, 1, 2 and so on.
         ax : matplotlib Axes, default=None
@@ -115,14 +119,20 @@ class PosteriorDisplay:
         ImportError
             If matplotlib is not installed.
         InputTypeError, LengthMismatchError
-            If the model has no probabilities of tokens, or `stream` or `times` does not fit `x`.
+            If the model has no probabilities of tokens, `x` is not one sequence, or `stream` or
+            `times` does not fit it.
+        ValueError
+            If `stream` is below 0.
         """
         model: Any = estimator
         if not hasattr(model, "predict_proba"):
             raise InputTypeError(
                 f"estimator must have predict_proba, and {type(model).__name__} has not"
             )
-        [proba] = model.predict_proba([x])
+        if stream is not None:
+            check_count(stream, "stream", least=0)
+        batch, x = one_sequence(estimator, x)
+        [proba] = model.predict_proba(batch)
         if np.ndim(proba) != 2:
             raise InputTypeError(
                 f"{type(last_step(estimator)).__name__} has no probabilities of tokens"
@@ -156,6 +166,11 @@ class PosteriorDisplay:
         """
         n, K = np.shape(self.proba)
         times = np.arange(n) if self.times is None else np.asarray(self.times)
+        if times.ndim != 1:
+            raise InputTypeError(
+                "times must be a list of numbers or dates, one for each token, got "
+                f"{type(self.times).__name__}" + (f" of shape {times.shape}" if times.ndim else "")
+            )
         if len(self.labels) != K:
             raise LengthMismatchError(
                 f"proba has {K} columns but there are {len(self.labels)} labels"
@@ -173,7 +188,7 @@ class PosteriorDisplay:
         ax.set(xlabel="token", ylabel="probability", ylim=(0, 1))
         if n > 1:
             ax.set_xlim(times[0], times[-1])
-        ax.legend(title="label", loc="upper left")
+        add_legend(ax, self.areas_, title="label", loc="upper left")
         self.series_ax_ = None
         if self.series is not None:
             self.series_ax_ = ax.twinx()
@@ -187,6 +202,10 @@ class PosteriorDisplay:
 def _column(x: Any, stream: int) -> np.ndarray:
     """A stream of a sequence as numbers."""
     try:
+        if is_frame(x):
+            x = np.asarray(x)
+        elif sp.issparse(x):
+            x = x.toarray()
         return np.array([row[stream] for row in x], np.float64)
     except (TypeError, ValueError, IndexError) as error:
         raise InputTypeError(f"stream {stream} of x is no series of numbers") from error

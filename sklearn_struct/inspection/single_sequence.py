@@ -32,6 +32,7 @@ from sklearn_struct.inspection.fitted_model import (
     best,
     chain_of,
     graph_model_of,
+    is_hidden_markov,
     last_step,
     parser_of,
     sequence_model_of,
@@ -40,6 +41,7 @@ from sklearn_struct.inspection.fitted_model import (
 __all__ = [
     "class_of",
     "codes_of",
+    "one_sequence",
     "only",
     "only_tree",
     "read_graph",
@@ -67,20 +69,27 @@ def read_one_of_any(
     return _read_one(sequence_model_of(estimator), estimator, x)
 
 
+def one_sequence(estimator: BaseEstimator, x: SequenceInput) -> tuple[Any, Any]:
+    """A batch of one sequence, as predictions take it, and this sequence."""
+    if isinstance(x, SequenceArray):
+        if len(x) != 1:
+            raise LengthMismatchError(f"x must be one sequence, got {len(x)}")
+        return x, x[0]
+    x = as_list(x)
+    if not (is_list(x) or _is_table(x)):
+        raise InputTypeError(f"x must be one sequence, got {type(x).__name__}")
+    x = _single(x, _has_lists(_reader(estimator)))
+    return [x], x
+
+
 def _read_one(
     model: Model, estimator: BaseEstimator, x: SequenceInput
 ) -> tuple[Model, Sequences, SequenceInput]:
-    batch: Any = x
-    if not isinstance(x, SequenceArray):
-        x = as_list(x)
-        if not (is_list(x) or _is_table(x)):
-            raise InputTypeError(f"x must be one sequence, got {type(x).__name__}")
-        x = _single(x, _has_lists(_reader(estimator)))
-        batch = [x]
+    batch, one = one_sequence(estimator, x)
     sequences = model._read_X(as_read(estimator, batch), reset=False)
     if len(sequences.X) != 1:
         raise LengthMismatchError(f"x must be one sequence, got {len(sequences.X)}")
-    return model, sequences, x
+    return model, sequences, x if isinstance(x, SequenceArray) else one
 
 
 def read_sentence(estimator: BaseEstimator, x: SequenceInput) -> tuple[BaseParser, list[str]]:
@@ -207,8 +216,9 @@ def _reader(estimator: BaseEstimator) -> BaseEstimator:
 
 def _has_lists(reader: BaseEstimator) -> bool | None:
     """Whether the tokens that `fit` saw were lists of strings, or rows; None if nobody knows."""
-    if isinstance(reader, BaseBasedChain):
-        return bool(getattr(reader.base_, "_kind", "rows") != "values")
+    if isinstance(reader, BaseBasedChain) or is_hidden_markov(reader):
+        of_streams = getattr(reader, "base_", reader)
+        return bool(getattr(of_streams, "_kind", "rows") != "values")
     if isinstance(reader, FeatureTemplates) or (
         isinstance(reader, BaseChain | BaseClassPredictions) and not hasattr(reader, "vectorizer_")
     ):

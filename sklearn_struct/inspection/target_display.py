@@ -153,8 +153,9 @@ class TargetDisplay:
         ):
             options = {"cmap": "Blues", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **(im_kw or {})}
             self.im_.append(ax.imshow(table, **options))
-            ax.set(title=title, xticks=range(shape[1]), yticks=range(shape[0]), yticklabels=names)
-            ax.set_xticklabels(list(map(str, self.labels)), rotation="vertical")
+            ax.set(title=title, xticks=range(shape[1]), yticks=range(shape[0]))
+            ax.set_yticklabels(names, parse_math=False)  # $ is a word
+            ax.set_xticklabels(list(map(str, self.labels)), rotation="vertical", parse_math=False)
         self.figure_ = self.axes_[0].figure
         if colorbar:
             self.figure_.colorbar(self.im_[1], ax=list(self.axes_), label="probability")

@@ -175,8 +175,9 @@ class TransitionDisplay:
         self.im_ = ax.imshow(self.transition, **{**colours, **(im_kw or {})})
         names = list(map(str, self.labels))
         ylabel, xlabel = self.axis_names
-        ax.set(xticks=range(K), yticks=range(K), xlabel=xlabel, ylabel=ylabel, yticklabels=names)
-        ax.set_xticklabels(names, rotation="vertical")
+        ax.set(xticks=range(K), yticks=range(K), xlabel=xlabel, ylabel=ylabel)
+        ax.set_xticklabels(names, rotation="vertical", parse_math=False)  # $ is a label
+        ax.set_yticklabels(names, parse_math=False)
         if colorbar:
             ax.figure.colorbar(self.im_, ax=ax, label=self.kind)
         self.text_ = None

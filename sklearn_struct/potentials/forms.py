@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TypeAlias
 
 import numpy as np
@@ -79,9 +80,16 @@ class Listed(Form):
 
     def tables(self, pairwise: Scores) -> np.ndarray:
         """See `Form`."""
+        if isinstance(pairwise, np.ndarray) and pairwise.dtype == object and pairwise.ndim:
+            pairwise = list(pairwise)
         if not isinstance(pairwise, list | tuple):
             return as_numbers(pairwise, "pairwise")
         parts = [as_numbers(part, f"pairwise[{i}]") for i, part in enumerate(pairwise)]
+        if any(part.ndim == 0 for part in parts):
+            raise InputTypeError(
+                "pairwise must be one table (n_labels, n_labels), or a list with tables (n_steps, "
+                "n_labels, n_labels) of each sequence; got a list of numbers"
+            )
         counts = np.diff(self.steps).tolist()
         if len(parts) != len(counts):
             raise LengthMismatchError(
@@ -170,9 +178,20 @@ def as_numbers(values: object, name: str) -> np.ndarray:
     except ValueError:
         raise InputTypeError(f"{name} has rows of different lengths") from None
     if array.dtype.kind not in "fiub":
-        kind = type(values).__name__ if array.dtype == object else f"an array of {array.dtype}"
-        raise InputTypeError(f"{name} must hold numbers, got {kind}")
+        raise InputTypeError(f"{name} must hold numbers, got {_what_is_there(values, array)}")
     return array
+
+
+def _what_is_there(values: object, array: np.ndarray) -> str:
+    """Words for what is no array of numbers."""
+    if array.dtype != object:
+        return f"an array of {array.dtype}"
+    kind = type(values).__name__
+    if array.ndim == 0:
+        return kind
+    others = (type(item).__name__ for item in array.flat if not isinstance(item, Real))
+    other = next(others, None)
+    return f"{kind} with {other}" if other else "an array of objects: write .astype(float)"
 
 
 def _is_list(unary: object) -> bool:

@@ -179,7 +179,13 @@ class GivenBlocks(ABC):
 def read_tables(pairwise: Scores, form: Form) -> tuple[bool, np.ndarray]:
     """Whether all steps share one table of pairs, and the tables."""
     is_shared = _is_table(pairwise)
-    return is_shared, as_numbers(pairwise, "pairwise") if is_shared else form.tables(pairwise)
+    tables = as_numbers(pairwise, "pairwise") if is_shared else form.tables(pairwise)
+    if not tables.ndim:
+        raise InputTypeError(
+            f"pairwise is one number, {tables}: write a table (n_labels, n_labels), of zeros where "
+            "pairs have no scores"
+        )
+    return is_shared, tables
 
 
 def table_for_kernels(

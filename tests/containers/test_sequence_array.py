@@ -515,6 +515,7 @@ def test_layouts_of_three_dimensions():
         SequenceArray.from_3d(series),
         SequenceArray.from_3d(series.swapaxes(1, 2), layout="nct"),
         SequenceArray.from_3d(series.tolist(), "ntc"),
+        SequenceArray.from_3d(iter(series)),
         SequenceArray.from_3d([part.T for part in series], "nct", feature_names=["a", "b", "c"]),
     ):
         assert_holds(X, list(series))
@@ -533,6 +534,8 @@ def test_series_of_different_lengths():
 def test_no_three_dimensions():
     with pytest.raises(InputTypeError, match="X must have three dimensions, got 2"):
         SequenceArray.from_3d(TOKENS)
+    with pytest.raises(InputTypeError, match="X must have three dimensions, got NoneType"):
+        SequenceArray.from_3d(None)
     with pytest.raises(InputTypeError, match=r"X\[1\] must be a 2-D array, got 1 dimensions"):
         SequenceArray.from_3d([TOKENS, TOKENS[0]])
     with pytest.raises(ValueError, match=r"layout must be .* got 'tnc'"):

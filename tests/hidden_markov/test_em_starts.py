@@ -55,3 +55,20 @@ def test_labels_that_are_not_known_differ():
     model = labelled_start(steps, np.array([0, -1, -1, 1]), np.random.RandomState(0))
     assert len({row.tobytes() for row in model.tables[0]}) == 4
     assert model.gaussians.mean[:2].tolist() == [[0], [6]]
+
+
+def test_labels_without_weight_begin_at_random():
+    """The second label has tokens, but only in a sequence that does not count."""
+    codes = np.array([0, 0, 1, 1])
+    models = [
+        labelled_start(training((1.0, 0.0)), codes, np.random.RandomState(seed))
+        for seed in range(20)
+    ]
+    assert {model.gaussians.mean[1, 0] for model in models} == {0.0, 1.0}
+    # values in proportion to what sequences that count have
+    np.testing.assert_array_equal(
+        [np.exp(model.tables[0][1]) for model in models], [[1, 0, 0, 0]] * 20
+    )
+    for model in models:
+        np.testing.assert_allclose(model.gaussians.mean[0], [0.5])
+        np.testing.assert_allclose(np.exp(model.tables[0][0]), [3 / 6, 1 / 6, 1 / 6, 1 / 6])

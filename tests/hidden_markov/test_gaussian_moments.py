@@ -90,6 +90,15 @@ def test_a_state_without_mass_has_the_covariance_of_all():
     np.testing.assert_allclose(tied.covariance, others.covariance)
 
 
+@pytest.mark.parametrize("kind", ["diag", "spherical"])
+def test_a_column_without_mass_has_the_moments_of_spare_rows(kind):
+    x = np.array([[1.0, np.nan], [3.0, np.nan], [9.0, 7.0], [9.0, 9.0]])
+    posterior = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    model = fit_gaussians(x, posterior, np.full(2, 0.1), kind, spare=np.ones(4))
+    np.testing.assert_allclose(model.mean, [[1, 8], [3, 8]])
+    np.testing.assert_allclose(model.variance[:, 1], 1.0 if kind == "diag" else 0.1)
+
+
 @EVERY_KIND
 def test_no_covariance_above_the_floor_is_more_probable(kind):
     x, posterior = rows()

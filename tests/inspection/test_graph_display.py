@@ -187,6 +187,14 @@ def test_names_labels_and_legends():
     rendered(display)
 
 
+def test_names_are_no_mathematics():
+    odd = [r"$\a$", "_b", r"$\c$", "d"]
+    display = GraphDisplay.from_predictions(TRIANGLE, odd, positions=PLACES, texts=odd)
+    display.plot(include_labels=True, legend=True)
+    assert {text.get_text() for text in display.ax_.get_legend().get_texts()} == set(odd)
+    rendered(display)
+
+
 @pytest.mark.parametrize("labels", [["a", 1, (2, 3), "a"], [0.5, 1, 2, 3], [True, False] * 2])
 def test_any_labels(labels):
     display = GraphDisplay.from_predictions(TRIANGLE, labels, positions=PLACES)

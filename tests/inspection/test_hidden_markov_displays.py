@@ -5,17 +5,19 @@ from __future__ import annotations
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.integrate
 import scipy.stats
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_struct import HMM, LinearChainCRF, TokenTransformer
+from sklearn_struct import HMM, LinearChainCRF, SequenceArray, TokenTransformer
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.inspection import (
     DurationDisplay,
     EmissionDisplay,
+    MarginalDisplay,
     PosteriorDisplay,
     TransitionDisplay,
 )
@@ -122,6 +124,9 @@ def test_what_has_no_emissions():
         EmissionDisplay.from_estimator(LinearChainCRF().fit(WORDS, TAGS))
     with pytest.raises(ValueError, match="stream 2 is not there: the model has 2 streams"):
         EmissionDisplay.from_estimator(numbers(), 2)
+    for wrong in ("speed", 1.0, True, None):
+        with pytest.raises(InputTypeError, match=f"stream must be .* a stream, got {wrong!r}"):
+            EmissionDisplay.from_estimator(numbers(), wrong)
     with pytest.raises(ValueError, match="'n' parameter"):
         EmissionDisplay.from_estimator(symbols(), n=0)
     with pytest.raises(LengthMismatchError, match=r"shape \(2, 2\) but there are 1 labels"):
@@ -173,6 +178,80 @@ def test_series_that_do_not_fit():
         PosteriorDisplay.from_estimator(TokenTransformer(StandardScaler()), NUMBERS[0])
     with pytest.raises(LengthMismatchError, match="2 columns but there are 1 labels"):
         PosteriorDisplay(np.eye(2), ["x"]).plot()
+    for times, got in (
+        (3, "int"),
+        (range(4).__iter__(), "range_iterator"),
+        (np.eye(4), r"\(4, 4\)"),
+    ):
+        with pytest.raises(InputTypeError, match=f"times must be a list of .*, got .*{got}"):
+            PosteriorDisplay.from_estimator(hmm, NUMBERS[0], times=times)
+    with pytest.raises(ValueError, match="stream must be at least 0, got -1"):
+        PosteriorDisplay.from_estimator(hmm, NUMBERS[0], stream=-1)
+    with pytest.raises(InputTypeError, match="stream must be a whole number, got bool"):
+        PosteriorDisplay.from_estimator(hmm, NUMBERS[0], stream=True)
+
+
+BATCHES = {
+    "list": lambda x: [x],
+    "three dimensions": lambda x: x[None],
+    "SequenceArray": lambda x: SequenceArray(x, [0, len(x)]),
+    "frame": lambda x: pd.DataFrame(x, columns=["a", "b"]),
+    "list of rows": lambda x: x.tolist(),
+    "lists": lambda x: [x.tolist()],
+}
+
+
+@pytest.mark.parametrize("form", BATCHES)
+def test_posteriors_of_a_batch_of_one(form):
+    for model in (numbers(), LinearChainCRF().fit(NUMBERS, TAGS)):
+        display = PosteriorDisplay.from_estimator(model, BATCHES[form](NUMBERS[0]), stream=1)
+        np.testing.assert_allclose(display.proba, model.predict_proba(NUMBERS[:1])[0])
+        np.testing.assert_array_equal(display.series, NUMBERS[0][:, 1])
+
+
+def test_posteriors_of_symbols_in_a_batch():
+    rows = [[(0.5, "a"), (1.5, "b"), (0.1, "a")]]
+    mixed = HMM(oov=None).fit(rows, [["x", "y", "x"]])
+    for model, X in ((symbols(), WORDS[:1]), (mixed, rows)):
+        for x in (X, X[0]):
+            display = PosteriorDisplay.from_estimator(model, x)
+            np.testing.assert_allclose(display.proba, model.predict_proba(X)[0])
+    with pytest.raises(LengthMismatchError, match="x must be one sequence, got 2"):
+        PosteriorDisplay.from_estimator(symbols(), WORDS[:2])
+    with pytest.raises(LengthMismatchError, match="x must be one sequence, got 2"):
+        PosteriorDisplay.from_estimator(numbers(), SequenceArray(NUMBERS[0], [0, 2, 4]))
+
+
+# ---- names
+
+
+def test_labels_are_written_as_they_are():
+    """Neither as mathematics, which may be none, nor hidden as matplotlib hides _names."""
+    odd = {"x": "_blank", "y": r"$\nonsense$"}
+    y = [[odd[label] for label in labels] for labels in TAGS]
+    hmm = HMM().fit(NUMBERS, y)
+    drawn = [
+        EmissionDisplay.from_estimator(hmm),
+        DurationDisplay.from_estimator(hmm),
+        PosteriorDisplay.from_estimator(hmm, NUMBERS[0]),
+    ]
+    for display in drawn:
+        assert sorted(names(display.ax_.get_legend().get_texts())) == sorted(odd.values())
+    words = [[rf"$\{word}$" for word in sentence] for sentence in WORDS]
+    chain = LinearChainCRF().fit(words, y)
+    drawn += [
+        TransitionDisplay.from_estimator(hmm),
+        EmissionDisplay.from_estimator(HMM().fit(words, y)),
+        MarginalDisplay.from_estimator(chain, words[0]),
+    ]
+    for display in drawn:
+        display.figure_.canvas.draw()
+
+
+def test_a_legend_has_what_was_drawn_before():
+    first = DurationDisplay.from_estimator(symbols())
+    second = DurationDisplay(first.proba, ["_u", "v"]).plot(first.ax_, line_kw={"linestyle": ":"})
+    assert names(second.ax_.get_legend().get_texts()) == ["x", "y", "_u", "v"]
 
 
 # ---- durations
@@ -220,6 +299,8 @@ def test_what_has_no_durations():
         DurationDisplay(np.eye(2), ["x"]).plot()
     with pytest.raises(ValueError, match="longest must be at least 1"):
         DurationDisplay(np.eye(2), ["x", "y"]).plot(longest=0)
+    with pytest.raises(InputTypeError, match="longest must be a whole number, got float"):
+        DurationDisplay(np.eye(2), ["x", "y"]).plot(longest=1.5)
 
 
 def test_a_narrow_peak_beside_a_wide_one():

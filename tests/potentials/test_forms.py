@@ -37,7 +37,14 @@ def test_object_arrays_of_sequences_are_lists():
     """So predictions of estimators, such as `predict_log_proba`, can be given."""
     unary = np.empty(2, dtype=object)
     unary[:] = [np.array(ROWS[:2]), np.array(ROWS[2:])]
-    labels, _ = potentials.viterbi(unary, TABLE)
+    tables = np.empty(2, dtype=object)
+    tables[:] = [np.array([TABLE]), np.empty((0, 2, 2))]
+    for pairwise in (TABLE, tables):
+        labels, _ = potentials.viterbi(unary, pairwise)
+        assert [row.tolist() for row in labels] == [[0, 0], [1]]
+    segments = np.empty(2, dtype=object)
+    segments[:] = [rows[:, None] for rows in unary]
+    labels, *_ = potentials.segment_viterbi(segments, tables)
     assert [row.tolist() for row in labels] == [[0, 0], [1]]
 
 
@@ -90,6 +97,11 @@ WRONG = {
     ),
     "lengths of numbers": ((ROWS, TABLE, [1.5, 1.5]), InputTypeError, "list of whole numbers"),
     "ragged lengths": ((ROWS, TABLE, [[1], [1, 1]]), InputTypeError, "list of whole numbers"),
+    "objects": ((np.array(ROWS, dtype=object), TABLE), InputTypeError, r"write .astype\(float\)"),
+    "no score": (([[0.0, None]], TABLE), InputTypeError, "unary must .* got list with NoneType"),
+    "one number": ((ROWS, 0.0), InputTypeError, r"is one number, 0.0: write a table \(n_labels"),
+    "list of numbers": (([ROWS], [0.0]), InputTypeError, "pairwise must .* a list of numbers"),
+    "one number, no tokens": (([[]], 0), InputTypeError, "pairwise is one number, 0: write"),
     "masked scores": (
         (np.ma.masked_greater(np.array(ROWS), 0.5), TABLE),
         InputTypeError,

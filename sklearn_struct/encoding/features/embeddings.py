@@ -102,7 +102,7 @@ def _as_array(value: Any, place: str) -> np.ndarray:
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         raise InputTypeError(f"{place}: cannot be read as an array of floats: {error}") from error
     if array.dtype.kind != "f":
-        advice = "; array.astype(float) makes one of floats" if array.dtype.kind in "iub" else ""
+        advice = "; array.astype(float) makes one of floats" if array.dtype.kind in "iubO" else ""
         raise InputTypeError(
             f"{place}: an embedding is an array of floats, got one of {array.dtype}{advice}"
         )

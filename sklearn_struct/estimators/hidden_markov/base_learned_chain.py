@@ -27,6 +27,7 @@ from sklearn_struct.estimators.hidden_markov.em_fit import learn, start
 from sklearn_struct.estimators.hidden_markov.stream_learning import (
     check_lengths,
     check_numbers_are_there,
+    check_variances,
     kinds_of,
     learn_streams,
     mean_trials,
@@ -34,7 +35,7 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
 )
 from sklearn_struct.estimators.hidden_markov.stream_parameters import StreamParameters
 from sklearn_struct.estimators.hidden_states.restarts import seeds
-from sklearn_struct.exceptions import NonFiniteError, UnknownLabelError
+from sklearn_struct.exceptions import UnknownLabelError
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
 from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
@@ -141,7 +142,7 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
         else:
             self._emissions, self.vocabulary_, self.emission_logprob_ = self._streams_of(init)
             observed = self._observe(columns)
-        check_numbers_are_there(observed, used, self._emissions)
+        check_numbers_are_there(observed, used, self._emissions, self._names)
         self._check_numbers(observed, used)
         self.n_trials_ = mean_trials(observed, used)
         return observed
@@ -166,7 +167,7 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
         if len(asked) > 1:
             raise ValueError("autoregression goes with n_mixtures=1 only")
         if self.autoregression:
-            refuse_gaps(observed)
+            refuse_gaps(observed, self._kinds, self._names)
             check_lengths(observed, used, self.autoregression)
 
     def _taken_over(self, init: Any, numbers: NumberSteps) -> HiddenMarkov:
@@ -212,8 +213,7 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
             n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
         of_tokens = repeated(weight, observed.lengths)
         floor = least_variances(observed.numbers, of_tokens, self.min_variance)
-        if not np.all(np.isfinite(floor)):
-            raise NonFiniteError("the variance of a column of X is not finite; scale X")
+        check_variances(observed, floor, self._kinds, self._names)
         return Options(
             self.order,
             n_values,

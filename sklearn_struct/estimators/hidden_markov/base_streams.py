@@ -71,6 +71,11 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
             f"{name}_logprob_": table for name, table in named(model.markov).items()
         }
 
+    @property
+    def _names(self) -> np.ndarray | None:
+        """Names of the columns of X, where it had any."""
+        return getattr(self, "feature_names_in_", None)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
@@ -115,7 +120,7 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
         columns, flat = self._read_columns(as_list(X), reset)
         observed: Any = self._observe(columns)
         if self._lags:
-            refuse_gaps(observed)
+            refuse_gaps(observed, self._kinds, self._names)
         return Sequences(observed, flat)
 
     def _observe(self, columns: streams.Columns) -> Observed:

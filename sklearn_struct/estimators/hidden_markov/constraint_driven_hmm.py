@@ -26,10 +26,11 @@ from sklearn_struct.estimators.fitting.shared_parameters import ThreadParameters
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.hidden_markov.stream_learning import (
     check_numbers_are_there,
+    check_variances,
     kinds_of,
     learn_streams,
 )
-from sklearn_struct.exceptions import EmptyDataError, NonFiniteError, UnknownLabelError
+from sklearn_struct.exceptions import EmptyDataError, UnknownLabelError
 from sklearn_struct.hidden_markov.constraint_rounds import ConstraintRounds
 from sklearn_struct.hidden_markov.em_steps import (
     HiddenMarkov,
@@ -205,7 +206,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         self._kind = columns.kind
         kinds = kinds_of(columns, "auto")
         self.vocabulary_, observed = learn_streams(columns, used, kinds, "first")
-        check_numbers_are_there(observed, used, kinds)
+        check_numbers_are_there(observed, used, kinds, self._names)
         with Pool(self.n_jobs) as pool:
             training = self._training(observed, codes, weight, self.vocabulary_, pool)
             rounds = ConstraintRounds(
@@ -247,8 +248,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
     ) -> Training:
         of_tokens = repeated(weight, observed.lengths)
         floor = least_variances(observed.numbers, of_tokens, LEAST_VARIANCE)
-        if not np.all(np.isfinite(floor)):
-            raise NonFiniteError("the variance of a column of X is not finite; scale X")
+        check_variances(observed, floor, self._kinds, self._names)
         n_values = [len(values) + 1 for values in vocabularies if values is not None]
         options = Options(1, n_values, True, self.smoothing, self.transition_smoothing, floor)
         return Training(observed, codes, weight, len(self.classes_), options, pool)

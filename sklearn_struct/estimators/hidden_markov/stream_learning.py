@@ -20,6 +20,7 @@ __all__ = [
     "INPUT",
     "check_lengths",
     "check_numbers_are_there",
+    "check_variances",
     "kinds_of",
     "learn_streams",
     "listed_kinds",
@@ -111,15 +112,22 @@ def _are_no_inputs(values: np.ndarray) -> np.ndarray:
     return bad
 
 
-def check_numbers_are_there(observed: Observed, used: np.ndarray, kinds: list[str]) -> None:
+def _column(number: int, kind: str, kinds: list[str], names: Any) -> str:
+    """A column of X in words, by its number among those of its kind."""
+    c = [c for c, name in enumerate(kinds) if name == kind][number]
+    return f"column {c if names is None else repr(str(names[c]))}"
+
+
+def check_numbers_are_there(
+    observed: Observed, used: np.ndarray, kinds: list[str], names: Any
+) -> None:
     """Raise EmptyDataError for a stream of numbers that has only NaN in the tokens used."""
     for kind, numbers in observed.numeric.items():
-        of_kind = [c for c, name in enumerate(kinds) if name == kind]
         empty = _are_empty(numbers, used)
         if np.any(empty):
-            c = of_kind[int(np.argmax(empty))]
+            column = _column(int(np.argmax(empty)), kind, kinds, names)
             raise EmptyDataError(
-                f"column {c} of X has no number to learn from, only NaN; remove the column"
+                f"{column} of X has no number to learn from, only NaN; remove the column"
             )
 
 
@@ -134,13 +142,29 @@ def _are_empty(numbers: np.ndarray, used: np.ndarray) -> np.ndarray:
     return empty
 
 
-def refuse_gaps(observed: Observed) -> None:
+def check_variances(
+    observed: Observed, variances: np.ndarray, kinds: list[str], names: Any
+) -> None:
+    """Raise NonFiniteError for measurements whose squares are too large to be added up."""
+    bad = ~np.isfinite(variances)
+    if np.any(bad):
+        c = int(np.argmax(bad))
+        largest = np.nanmax(np.abs(observed.numbers[:, c]))
+        raise NonFiniteError(
+            f"{_column(c, 'gaussian', kinds, names)} of X has numbers of up to {largest:.4g}, so "
+            f"its variance is not finite: scale the column, as by dividing it by {largest:.4g}"
+        )
+
+
+def refuse_gaps(observed: Observed, kinds: list[str], names: Any) -> None:
     """Raise NonFiniteError for a missing measurement, which means of other tokens depend on."""
     t = first_row(observed.numbers, np.isnan)
     if t is not None:
+        number = int(np.argmax(np.isnan(observed.numbers[t])))
         raise NonFiniteError(
-            f"{streams.place(t, observed.offsets)}: not finite (nan); with `autoregression` no "
-            "measurement may be missing"
+            f"{streams.place(t, observed.offsets)}, {_column(number, 'gaussian', kinds, names)}: "
+            "not finite (nan); with `autoregression` no measurement may be missing: fill it in, or "
+            "cut the sequence there"
         )
 
 

@@ -183,7 +183,7 @@ BAD = [
     (np.empty(0), InputTypeError, r"a one-dimensional array of floats, .* shape \(0,\)"),
     (np.array([1, 2]), InputTypeError, r"one of int64; array.astype\(float\) makes one of floats"),
     (np.array(["a", "b"]), InputTypeError, "an array of floats, got one of <U1"),
-    (np.array([0.5, None]), InputTypeError, "an array of floats, got one of object"),
+    (np.array([0.5, None]), InputTypeError, r"got one of object; array.astype\(float\) makes one"),
     (np.ma.MaskedArray([0.5, 1.0], [True, False]), InputTypeError, "has no masked numbers"),
     ([0.5, "a"], InputTypeError, r"a list of numbers is an embedding, and has no 'a' \(str\)"),
     ([0.5, None], InputTypeError, r"a list of numbers is an embedding, and has no None"),

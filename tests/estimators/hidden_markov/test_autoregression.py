@@ -269,7 +269,7 @@ def test_gaps_are_refused():
     X, y = data()
     hmm = fitted("diag", X, y)
     X[1][3, 1] = np.nan
-    said = re.escape("X[1], token 3: not finite (nan); with `autoregression` no measurement may")
+    said = re.escape("X[1], token 3, column 1: not finite (nan); with `autoregression` no measur")
     for attempt in (lambda: fitted("diag", X, y), lambda: hmm.predict(X)):
         with pytest.raises(NonFiniteError, match=said):
             attempt()

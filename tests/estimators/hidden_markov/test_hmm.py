@@ -295,7 +295,7 @@ def test_mistakes():
         HMM(n_states=["A", None]).fit(X)
     with pytest.raises(ValueError, match="for each token is refused"):
         HMM().fit(X, y, [np.ones(n) for n in LENGTHS])
-    with pytest.raises(NonFiniteError, match="scale X"):
+    with pytest.raises(NonFiniteError, match="so its variance is not finite: scale the column"):
         HMM().fit([np.array([[1e200], [0.0]])], [["A", "B"]])
     with pytest.raises(InputTypeError, match="first must be True or False, got list"):
         HMM().fit(X, y).replace_oov(X, first=[1])

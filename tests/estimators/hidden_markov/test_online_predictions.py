@@ -277,6 +277,33 @@ def test_after_an_impossible_token_the_rest_is_predicted(order):
     assert hmm.predict_next(test)[0].proba.argmax() == 0
 
 
+@pytest.mark.parametrize("far", [1e7, 1e9, 1e100, 1e300])
+def test_a_number_far_away_from_labels_that_are_alike(far):
+    """It says nothing of two labels with the same distribution, and leaves their odds alone."""
+    hmm = HMM.from_parameters(
+        3,
+        start=[0.25, 0.75, 0.0],
+        transition=[[0.9, 0.1, 0.0], [0.25, 0.7, 0.05], [0.3, 0.3, 0.4]],
+        means=[[0.0], [0.0], [-4.0]],
+        covariances=[[1.0], [1.0], [1.0]],
+    )
+    X = [np.array([[far], [0.5], [far], [-0.5]])]
+    for proba in (hmm.filter_proba(X)[0], *(hmm.smooth_proba(X, lag)[0] for lag in (1, 9))):
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+    np.testing.assert_allclose(hmm.filter_proba(X)[0][0], [0.25, 0.75, 0.0], atol=1e-12)
+    # densities are not below the least that kernels know
+    assert hmm.log_score(X)[0][0] == pytest.approx(max(-far * min(far, 1e290) / 2, -1e300))
+    if far < 1e12:
+        # as after numbers that are so near that no digits are lost
+        near = [np.array([[100.0], [0.5], [100.0], [-0.5]])]
+        np.testing.assert_allclose(hmm.log_score(X)[0][[1, 3]], hmm.log_score(near)[0][[1, 3]])
+        for lag in (0, 1, 9):
+            np.testing.assert_allclose(
+                hmm.smooth_proba(X, lag)[0], hmm.smooth_proba(near, lag)[0], atol=1e-12
+            )
+        np.testing.assert_allclose(hmm.smooth_proba(near, 9)[0], hmm.predict_proba(near)[0])
+
+
 # ---------------------------------------------------------------- forms
 
 

@@ -11,7 +11,7 @@ import weakref
 import numpy as np
 import pytest
 
-from sklearn_struct import HMM, HSMM, NonHomogeneousHMM, SequenceArray
+from sklearn_struct import HMM, HSMM, ConstraintDrivenHMM, NonHomogeneousHMM, SequenceArray
 from sklearn_struct.estimators.fitting.sample_weights import repeated, used_tokens
 from sklearn_struct.estimators.hidden_markov import stream_learning
 from sklearn_struct.exceptions import EmptyDataError, NonFiniteError
@@ -142,7 +142,7 @@ def test_a_number_in_the_last_piece():
     HMM(n_states=1, init="random", max_iter=1).fit(X)
     with pytest.raises(EmptyDataError, match="column 0 of X has no number"):
         HMM(n_states=1).fit(X, sample_weight=[1, 0])
-    with pytest.raises(NonFiniteError, match=re.escape("X[0], token 0: not finite (nan)")):
+    with pytest.raises(NonFiniteError, match=re.escape("X[0], token 0, column 0: not")):
         HMM(n_states=1, autoregression=1).fit(X)
 
 
@@ -184,3 +184,60 @@ def test_what_is_the_same_for_all_tokens_has_no_memory():
     assert used_tokens(np.array([0.0, 1.0, 2.0]), lengths).tolist() == [False] * 3 + [True] * 2
     with pytest.raises(NonFiniteError, match="over all tokens is not finite"):
         used_tokens(np.array([1e308, 0.0, 0.0]), lengths)
+
+
+# ---------------------------------------------------------------- which column is at fault
+
+
+def refused(model, x, y=None, names=None):
+    """What a fit on one sequence says."""
+    X = SequenceArray(x, [0, len(x)], names)
+    with pytest.raises((NonFiniteError, EmptyDataError)) as error:
+        model.fit(X, y)
+    return str(error.value)
+
+
+NAMES = np.array(["steps", "speed", "height"], dtype=object)
+FAULTS = pytest.mark.parametrize(
+    ("options", "value", "says"),
+    [
+        ({}, -1e200, "{} of X has numbers of up to 1e+200, so its variance is not finite: scale"),
+        ({"autoregression": 1}, np.nan, "X[0], token 40, {}: not finite (nan); with `autoregr"),
+    ],
+)
+
+
+@FAULTS
+@pytest.mark.parametrize("emissions", ["auto", ["poisson", "gaussian", "gaussian"]])
+def test_errors_name_columns(options, value, says, emissions):
+    x = numbers().astype(float)
+    x[40, 2] = value
+    model = HMM(emissions=emissions, **COMMON, **options)
+    assert refused(model, x).startswith(says.format("column 2"))
+    assert refused(model, x, names=NAMES).startswith(says.format("column 'height'"))
+    if options:
+        model.fit(SequenceArray(x[:40], [0, 40], NAMES))
+        with pytest.raises(NonFiniteError, match=re.escape(says.format("column 'height'"))):
+            model.predict(SequenceArray(x, [0, 100], NAMES))
+
+
+@FAULTS
+def test_errors_name_columns_beside_inputs(options, value, says):
+    x = numbers().astype(float)
+    x[40, 2] = value
+    model = NonHomogeneousHMM(transition_inputs=[0], **COMMON, **options)
+    assert refused(model, x).startswith(says.format("column 2"))
+
+
+def test_errors_name_columns_of_a_model_with_constraints():
+    x = numbers().astype(float)
+    x[40, 2] = 1e200
+    said = refused(ConstraintDrivenHMM(), x, [["a", "b"] * 50], NAMES)
+    assert said.startswith("column 'height' of X has numbers of up to 1e+200")
+
+
+def test_a_column_of_nan_alone_is_named():
+    x = numbers().astype(float)
+    x[:, 1] = np.nan
+    assert refused(HMM(**COMMON), x).startswith("column 1 of X has no number to learn from")
+    assert refused(HMM(**COMMON), x, names=NAMES).startswith("column 'speed' of X has no number")
