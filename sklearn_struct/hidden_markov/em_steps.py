@@ -15,7 +15,7 @@ from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
-from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, n_parameters
+from sklearn_struct.hidden_markov.densities import add_values, log_prior, log_ratios, n_parameters
 from sklearn_struct.hidden_markov.driven_transitions import DrivenCounts, Logits, log_transitions
 from sklearn_struct.hidden_markov.emission_counts import EmissionCounts, emission_counts
 from sklearn_struct.hidden_markov.markov_chain import Markov
@@ -139,7 +139,7 @@ def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray
     """Log-probability (n, K) of what some tokens emit, given each label."""
     log_p: np.ndarray = model.gaussians.log_densities(observed.numbers, observed.offsets, rows)
     for codes, table in zip(observed.codes, model.tables, strict=True):
-        log_p += table.T[codes[rows]]
+        add_values(codes[rows], table, log_p)
     poisson.add_log_probabilities(observed.events.of_rows(rows), model.rates, log_p)
     multinomial.add_log_probabilities(observed.trials.of_rows(rows), model.outcomes, log_p)
     return log_p
