@@ -26,6 +26,7 @@ __all__ = [
     "merged_means",
     "moments_of",
     "sums_of",
+    "sums_of_all",
 ]
 
 TINY = np.finfo(float).tiny
@@ -73,6 +74,8 @@ class Moments(NamedTuple):
         """Those of the rows of both (Chan, Golub & LeVeque, "Algorithms for computing the sample
         variance", 1983, eq. 2.1): all terms are squares, so that nothing cancels.
         """
+        if not self.mean.size:
+            return self
         mass, mean = merged_means(self.mass, self.mean, other.mass, other.mean)
         away = other.mean - self.mean
         between = self.mass * (other.mass / np.maximum(mass, TINY)) * away
@@ -131,6 +134,14 @@ def sums_of(x: np.ndarray, weight: np.ndarray) -> Sums:
         add_masses(x, weight, mass)
         add_sums(x, weight, total)
     return Sums(mass[:, :K], total[:, :K])
+
+
+def sums_of_all(x: np.ndarray, weight: np.ndarray) -> Sums:
+    """Sums of all rows, whose weights are (n,), as of one state; a few rows at a time, as copies
+    are made of rows that are no floats.
+    """
+    parts = (sums_of(x[rows], weight[rows, None]) for rows in row_pieces(x) or [slice(0, 0)])
+    return reduce(Sums.merged, parts)
 
 
 def moments_of(

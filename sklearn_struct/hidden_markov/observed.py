@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.hidden_markov.counts import Counts
 
 __all__ = ["Observed"]
@@ -26,6 +27,30 @@ class Observed:
     inputs: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
+    def without_constants(self) -> Observed:
+        """The same, where only differences between labels matter."""
+        events = self.events.without_constant
+        return replace(self, events=events, trials=self.trials.without_constant)
+
+    def constant(self, weight: np.ndarray) -> float:
+        """What sequences of these weights add to a log-likelihood, whatever their labels are."""
+        total = 0.0
+        for counts in (self.events, self.trials):
+            if not counts.numbers.shape[1]:
+                continue
+            for rows in row_pieces(counts.numbers):
+                of_tokens = np.zeros((min(rows.stop, len(counts.numbers)) - rows.start, 1))
+                counts.of_rows(rows).add_constant(of_tokens)
+                total += float(self._of_tokens(weight, rows) @ of_tokens[:, 0])
+        return total
+
+    def _of_tokens(self, weight: np.ndarray, rows: slice) -> np.ndarray:
+        """The weights of the sequences of some tokens."""
+        tokens = np.arange(*rows.indices(self.offsets[-1]))
+        of_tokens: np.ndarray = weight[np.searchsorted(self.offsets, tokens, side="right") - 1]
+        return of_tokens
+
+    @property
     def lengths(self) -> np.ndarray:
         """Number of tokens of each sequence."""
         return np.diff(self.offsets)
@@ -39,7 +64,7 @@ class Observed:
         """
         columns = [self.numbers]
         if self.events.numbers.shape[1]:
-            columns.append(np.sqrt(self.events.numbers))
+            columns.append(np.sqrt(self.events.numbers, dtype=np.float64))
         if self.trials.numbers.shape[1]:
             total = self.trials.numbers.sum(axis=1, keepdims=True)
             columns.append(np.sqrt(self.trials.numbers / np.where(total == 0, np.nan, total)))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sklearn_struct.hidden_markov.counts import Counts
-from sklearn_struct.hidden_markov.moments import Sums, sums_of
+from sklearn_struct.hidden_markov.moments import Sums, sums_of_all
 
 __all__ = [
     "add_log_probabilities",
@@ -33,7 +33,7 @@ def add_log_probabilities(counts: Counts, rates: np.ndarray, log_p: np.ndarray) 
     else:
         log_p += x @ np.log(rates).T
         log_p -= rates.sum(axis=1)
-    log_p += counts.constant[:, None]
+    counts.add_constant(log_p)
 
 
 def fit_rates(
@@ -61,7 +61,7 @@ def _mean(sums: Sums) -> np.ndarray:
 
 def least_rates(counts: Counts, weight: np.ndarray, share: float) -> np.ndarray:
     """A share of the mean of each stream; `share` itself for one that is 0 throughout."""
-    mean = _mean(sums_of(counts.numbers, weight[:, None]))[:, 0]
+    mean = _mean(sums_of_all(counts.numbers, weight))[:, 0]
     floor: np.ndarray = share * np.where(mean == 0, 1.0, mean)
     return floor
 
@@ -74,7 +74,7 @@ def random_rates(
     """
     if counts.numbers.shape[1] == 0:
         return np.empty((K, 0))
-    mean = _mean(sums_of(counts.numbers, share[:, None]))[:, 0]
+    mean = _mean(sums_of_all(counts.numbers, share))[:, 0]
     at = counts.numbers[rng.choice(len(share), size=K, p=share)]
     rates: np.ndarray = np.maximum((mean + np.where(np.isnan(at), mean, at)) / 2, floor)
     return rates
