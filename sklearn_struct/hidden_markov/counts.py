@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -44,17 +44,17 @@ class Counts(NamedTuple):
         return Counts(self.numbers)
 
     def of_rows(self, rows: slice) -> Counts:
-        """Those of some tokens, as floats."""
-        return Counts(np.ascontiguousarray(self.numbers[rows], np.float64), self.constant)
+        """Those of some tokens."""
+        return Counts(self.numbers[rows], self.constant)
 
-    def add_constant(self, log_p: np.ndarray) -> None:
-        """Add to `log_p` (n, K) what is the same for all labels, a few rows at a time: logarithms
-        of all factorials would be as large as the numbers.
+    @property
+    def pieces(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """A few tokens at a time: which these are, and their counts as floats.
+
+        Floats of all would be as large as X, and so would be logarithms of their factorials.
         """
-        if self.constant is None or not self.numbers.shape[1]:
-            return
-        for rows in row_pieces(self.numbers):
-            log_p[rows] += self.constant(self.of_rows(rows).numbers)[:, None]
+        for rows in row_pieces(self.numbers, share=4):
+            yield rows, np.ascontiguousarray(self.numbers[rows], np.float64)
 
 
 def _event_constant(numbers: np.ndarray) -> np.ndarray:

@@ -122,7 +122,12 @@ def sums_of(x: np.ndarray, weight: np.ndarray) -> Sums:
     K = weight.shape[1]
     if x.shape[1] == 0:
         return Sums(np.zeros((0, K)), np.zeros((0, K)))
-    x = np.ascontiguousarray(x, dtype=np.float64)
+    if x.dtype != np.float64:
+        # copies are made of what follows
+        pieces = row_pieces(x, share=4) or [slice(0, 0)]
+        parts = (sums_of(x[rows].astype(np.float64), weight[rows]) for rows in pieces)
+        return reduce(Sums.merged, parts)
+    x = np.ascontiguousarray(x)
     weight = np.ascontiguousarray(weight, dtype=np.float64)
     mass = whole_vectors(np.zeros((x.shape[1], K)))
     total = np.zeros_like(mass)

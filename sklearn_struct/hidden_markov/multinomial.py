@@ -20,17 +20,18 @@ __all__ = [
 
 def add_log_probabilities(counts: Counts, table: np.ndarray, log_p: np.ndarray) -> None:
     """Add to `log_p` (n, K) the log-probabilities of vectors of counts."""
-    x = counts.numbers
-    if x.shape[1] == 0:
+    if counts.numbers.shape[1] == 0:
         return
     never = table == -np.inf
-    if np.any(never):
-        # 0 times -inf would be NaN
-        log_p += x @ np.where(never, 0.0, table).T
-        log_p[x @ never.T.astype(np.float64) > 0] = -np.inf
-    else:
-        log_p += x @ table.T
-    counts.add_constant(log_p)
+    some_never = np.any(never)
+    # 0 times -inf would be NaN
+    finite = np.where(never, 0.0, table).T
+    for rows, x in counts.pieces:
+        log_p[rows] += x @ finite
+        if some_never:
+            log_p[rows][x @ never.T.astype(np.float64) > 0] = -np.inf
+        if counts.constant is not None:
+            log_p[rows] += counts.constant(x)[:, None]
 
 
 def fit_outcomes(sums: Sums, smoothing: float) -> np.ndarray:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.hidden_markov.counts import Counts
 
 __all__ = ["Observed"]
@@ -34,15 +33,12 @@ class Observed:
 
     def constant(self, weight: np.ndarray) -> float:
         """What sequences of these weights add to a log-likelihood, whatever their labels are."""
-        total = 0.0
-        for counts in (self.events, self.trials):
-            if not counts.numbers.shape[1]:
-                continue
-            for rows in row_pieces(counts.numbers):
-                of_tokens = np.zeros((min(rows.stop, len(counts.numbers)) - rows.start, 1))
-                counts.of_rows(rows).add_constant(of_tokens)
-                total += float(self._of_tokens(weight, rows) @ of_tokens[:, 0])
-        return total
+        return sum(
+            float(self._of_tokens(weight, rows) @ counts.constant(x))
+            for counts in (self.events, self.trials)
+            if counts.constant is not None and counts.numbers.shape[1]
+            for rows, x in counts.pieces
+        )
 
     def _of_tokens(self, weight: np.ndarray, rows: slice) -> np.ndarray:
         """The weights of the sequences of some tokens."""

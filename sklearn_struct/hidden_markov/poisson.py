@@ -25,15 +25,18 @@ def add_log_probabilities(counts: Counts, rates: np.ndarray, log_p: np.ndarray) 
     """Add to `log_p` (n, K) the log-probabilities of counts; one that is missing (NaN) adds 0."""
     if counts.numbers.shape[1] == 0:
         return
-    x = counts.numbers
-    missing = np.isnan(x)
-    if np.any(missing):
-        log_p += np.where(missing, 0.0, x) @ np.log(rates).T
-        log_p -= (~missing).astype(np.float64) @ rates.T
-    else:
-        log_p += x @ np.log(rates).T
-        log_p -= rates.sum(axis=1)
-    counts.add_constant(log_p)
+    log_rates = np.log(rates).T
+    of_all = rates.sum(axis=1)
+    for rows, x in counts.pieces:
+        missing = np.isnan(x)
+        if np.any(missing):
+            log_p[rows] += np.where(missing, 0.0, x) @ log_rates
+            log_p[rows] -= (~missing).astype(np.float64) @ rates.T
+        else:
+            log_p[rows] += x @ log_rates
+            log_p[rows] -= of_all
+        if counts.constant is not None:
+            log_p[rows] += counts.constant(x)[:, None]
 
 
 def fit_rates(

@@ -289,7 +289,7 @@ def _numbered(numbers: np.ndarray, distinct: np.ndarray) -> np.ndarray:
     """The place of each number among the distinct ones."""
     codes = np.empty(len(numbers), _code_type(len(distinct)))
     places = _places_of_whole_numbers(distinct, codes.dtype)
-    for rows in row_pieces(numbers):
+    for rows in row_pieces(numbers, share=4):
         floats = numbers[rows].astype(np.float64)
         if places is None:
             codes[rows] = np.searchsorted(distinct, floats)
@@ -320,7 +320,7 @@ def _code_type(n: int) -> np.dtype[Any]:
 def _at(table: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """What a table has at codes (n,), a piece at a time: indices become eight bytes each."""
     taken = np.empty(len(codes), table.dtype)
-    for rows in row_pieces(codes):
+    for rows in row_pieces(codes, share=4):
         taken[rows] = table[codes[rows]]
     return taken
 
@@ -344,7 +344,7 @@ def learn_values(
         codes[first_occurrences(codes)] = -1
     # values that only first occurrences had are out of vocabulary from here on
     is_kept = np.zeros(len(values) + 1, dtype=bool)
-    for rows in row_pieces(codes):
+    for rows in row_pieces(codes, share=4):
         is_kept[codes[rows]] = True
     kept = np.flatnonzero(is_kept[:-1]).tolist()  # the last one is for -1
     with suppress(TypeError):  # several types stay in the order of their appearance
