@@ -10,6 +10,7 @@ import numpy as np
 from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.hidden_markov.gaussian_kernels import add_masses, add_squares, add_sums
 from sklearn_struct.hidden_markov.gaussian_lanes import (
+    MANY,
     add_column_moments,
     add_column_sums,
     add_outer,
@@ -30,6 +31,7 @@ __all__ = [
 ]
 
 TINY = np.finfo(float).tiny
+PIECE = 1 << 13  # numbers of which copies are made at once
 
 
 class Sums(NamedTuple):
@@ -118,27 +120,36 @@ def known_posteriors(codes: np.ndarray, weight: np.ndarray, K: int) -> np.ndarra
 
 
 def sums_of(x: np.ndarray, weight: np.ndarray) -> Sums:
-    """Weighted sums of rows x (n, c), where `weight` is (n, K)."""
+    """Weighted sums of rows x (n, c), where `weight` is (n, K); whole numbers of any type have the
+    sums of the same floats.
+    """
     K = weight.shape[1]
     if x.shape[1] == 0:
         return Sums(np.zeros((0, K)), np.zeros((0, K)))
-    if x.dtype != np.float64:
-        # copies are made of what follows
-        pieces = row_pieces(x, share=4) or [slice(0, 0)]
-        parts = (sums_of(x[rows].astype(np.float64), weight[rows]) for rows in pieces)
-        return reduce(Sums.merged, parts)
-    x = np.ascontiguousarray(x)
     weight = np.ascontiguousarray(weight, dtype=np.float64)
     mass = whole_vectors(np.zeros((x.shape[1], K)))
     total = np.zeros_like(mass)
     if is_complete(x):
         of_states = np.zeros(mass.shape[1])
-        add_column_sums(x, weight, of_states, total)
+        for rows in _pieces_to_cast(x):
+            floats = np.ascontiguousarray(x[rows], dtype=np.float64)
+            add_column_sums(floats, weight[rows], of_states, total)
         mass += of_states
     else:
+        x = np.ascontiguousarray(x, dtype=np.float64)
         add_masses(x, weight, mass)
         add_sums(x, weight, total)
     return Sums(mass[:, :K], total[:, :K])
+
+
+def _pieces_to_cast(x: np.ndarray) -> list[slice]:
+    """All rows, or a few at a time where copies are made of them: as many as kernels sum at once,
+    or that several times, so that sums have one order.
+    """
+    if x.dtype == np.float64:
+        return [slice(0, len(x))]
+    step = MANY * max(1, PIECE // (MANY * x.shape[1]))
+    return [slice(first, first + step) for first in range(0, len(x), step)]
 
 
 def sums_of_all(x: np.ndarray, weight: np.ndarray) -> Sums:
