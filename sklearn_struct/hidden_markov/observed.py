@@ -52,6 +52,12 @@ class Observed:
         return np.diff(self.offsets)
 
     @property
+    def n_measured(self) -> int:
+        """How many columns `measured` has."""
+        tables = (self.numbers, self.events.numbers, self.trials.numbers)
+        return sum(int(table.shape[1]) for table in tables)
+
+    @property
     def measured(self) -> np.ndarray:
         """All that is numeric (n, c), in units in which tokens that are alike are near each other.
 

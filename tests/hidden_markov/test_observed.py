@@ -55,7 +55,7 @@ def test_small_types_do_not_overflow(dtype):
     found = observed(EVENTS.astype(dtype), TRIALS.astype(dtype))
     assert found.constant(WEIGHT) == observed().constant(WEIGHT)
     assert found.measured.dtype == np.float64
-    np.testing.assert_array_equal(found.measured, observed().measured)
+    np.testing.assert_allclose(found.measured, observed().measured)
 
 
 def test_pieces_of_many_tokens():
@@ -68,3 +68,10 @@ def test_pieces_of_many_tokens():
     each = np.array([of_events(row) for row in numbers.tolist()])
     expected = each[:20_000].sum() + 3 * each[20_000:].sum()
     assert many.constant(weight) == pytest.approx(expected, rel=1e-12)
+
+
+def test_how_many_columns_are_measured():
+    nothing = np.empty((6, 0))
+    assert observed().n_measured == observed().measured.shape[1] == 5
+    assert observed(EVENTS, nothing).n_measured == 2
+    assert observed(nothing, nothing).n_measured == 0
