@@ -1,10 +1,11 @@
-"""Hidden Markov models of counts and with mixtures: ours and hmmlearn's, from equal starts.
+"""Hidden Markov models of symbols, of counts and with mixtures: ours and hmmlearn's, from equal
+starts.
 
-15 iterations of EM on sequences of random counts or numbers, without priors and with floors too low
-to act. hmmlearn has two implementations, "log" and "scaling"; the quicker one counts. Its mixtures
-take covariances about the means of the iteration before, which is no step of EM; the class below
-corrects that after each iteration, so that differences can be told. Differences are the largest
-ones of any probability, rate, mean or covariance after the last iteration.
+15 iterations of EM on sequences of random symbols, counts or numbers, without priors and with
+floors too low to act. hmmlearn has two implementations, "log" and "scaling"; the quicker one
+counts. Its mixtures take covariances about the means of the iteration before, which is no step of
+EM; the class below corrects that after each iteration, so that differences can be told. Differences
+are the largest ones of any probability, rate, mean or covariance after the last iteration.
 """
 
 from __future__ import annotations
@@ -20,27 +21,47 @@ from lib.side_by_side import Benchmark, Medians, Stopwatch, least
 # states and columns
 COUNTS = ((2, 1), (2, 5), (10, 5), (10, 20), (50, 20))
 MIXTURES = ((2, 1), (2, 5), (10, 5))
+SYMBOLS = (2, 3, 10)  # states
+VALUES = 20  # of a symbol
+DISCRETE = ("poisson", "multinomial", "categorical")
 TYPES = ("diag", "full", "tied", "spherical")
 M = 3  # components of a mixture
 LENGTH = 1000  # steps of a sequence
+STEPS = 100_000  # of all sequences of symbols or counts
 ITERATIONS = 15
 OURS = "ours, CPU s"
 THEIRS = "hmmlearn, CPU s"
 DIFFERENCE = "difference"
 ROWS = [
-    *((f"poisson, {K} states, {d} columns", "poisson", K, d) for K, d in COUNTS),
-    *((f"multinomial, {K} states, {d} columns", "multinomial", K, d) for K, d in COUNTS if d > 1),
-    *((f"mixtures, {t}, {K} states, {d} columns", t, K, d) for t in TYPES for K, d in MIXTURES),
+    *((f"symbols, {K} states, one sequence", "categorical", K, 1, STEPS) for K in SYMBOLS),
+    *((f"symbols, {K} states", "categorical", K, 1, LENGTH) for K in SYMBOLS),
+    *((f"poisson, {K} states, {d} columns", "poisson", K, d, LENGTH) for K, d in COUNTS),
+    *(
+        (f"multinomial, {K} states, {d} columns", "multinomial", K, d, LENGTH)
+        for K, d in COUNTS
+        if d > 1
+    ),
+    *(
+        (f"mixtures, {kind}, {K} states, {d} columns", kind, K, d, LENGTH)
+        for kind in TYPES
+        for K, d in MIXTURES
+    ),
 ]
 
 
 def data(kind: str, K: int, d: int, steps: int) -> Any:
-    """Counts or numbers (steps, d) of states that change now and then."""
+    """Symbols, counts or numbers (steps, d) of states that change now and then."""
     import numpy as np
 
     rng = np.random.RandomState(0)
     states = np.repeat(rng.randint(K, size=steps // 10), 10)
-    if kind in ("poisson", "multinomial"):
+    if kind == "categorical":
+        cumulated = rng.dirichlet(np.full(VALUES, 0.5), size=K).cumsum(axis=1)[:, :-1]
+        x = (rng.random_sample((steps, 1)) > cumulated[states]).sum(axis=1, keepdims=True)
+        # all of them are in the few tokens of the model from which ours starts
+        x[:VALUES, 0] = np.arange(VALUES)
+        return x
+    if kind in DISCRETE:
         x = rng.poisson(rng.gamma(3.0, 1.0, size=(K, d))[states])
         x[:, 0] += 1  # hmmlearn wants a trial in each token
         return x
@@ -57,6 +78,9 @@ def start(kind: str, K: int, d: int) -> dict[str, Any]:
         "start_logprob_": np.log(rng.dirichlet(np.full(K, 5.0))),
         "transition_logprob_": np.log(rng.dirichlet(np.full(K, 5.0), size=K)),
     }
+    if kind == "categorical":
+        table = np.log(rng.dirichlet(np.full(VALUES, 5.0), size=K))
+        return {**both, "emission_logprob_": table}
     if kind == "poisson":
         return {**both, "rates_": rng.gamma(3.0, 1.0, size=(K, d))}
     if kind == "multinomial":
@@ -80,7 +104,7 @@ def ours(x: Any, lengths: list[int], K: int, kind: str, watch: Stopwatch) -> tup
     from sklearn_struct import HMM, SequenceArray
 
     packed = SequenceArray.from_flat(x, lengths)
-    of_counts = {"emissions": kind, "smoothing": 0.0}
+    of_counts = {"emissions": kind, "smoothing": 0.0, "oov": None}
     of_mixtures = {"covariance_type": kind, "n_mixtures": M}
     options = {
         "stop": False,
@@ -88,12 +112,13 @@ def ours(x: Any, lengths: list[int], K: int, kind: str, watch: Stopwatch) -> tup
         "min_variance": 1e-12,
         "tol": 0.0,
         "init": "random",
-        **(of_counts if kind in ("poisson", "multinomial") else of_mixtures),
+        **(of_counts if kind in DISCRETE else of_mixtures),
     }
     # what it says does not matter: all parameters are replaced
     first = HMM(max_iter=1, random_state=0, **options).fit(SequenceArray.from_flat(x[:200], [200]))
     for name, table in start(kind, K, x.shape[1]).items():
-        setattr(first, name, table)
+        # there is a table for each column of symbols
+        setattr(first, name, [table] if name == "emission_logprob_" else table)
     model = HMM(max_iter=ITERATIONS, **options)
     return least(lambda: model.fit(packed, init=first), 1 if watch.quick else 2), model
 
@@ -137,7 +162,7 @@ def of_mixtures(kind: str, K: int, d: int, options: dict[str, Any]) -> Any:
 def theirs(x: Any, lengths: list[int], K: int, kind: str, implementation: str) -> Any:
     """CPU seconds and the model."""
     import numpy as np
-    from hmmlearn.hmm import MultinomialHMM, PoissonHMM
+    from hmmlearn.hmm import CategoricalHMM, MultinomialHMM, PoissonHMM
 
     begin = start(kind, K, x.shape[1])
     options = {
@@ -146,7 +171,9 @@ def theirs(x: Any, lengths: list[int], K: int, kind: str, implementation: str) -
         "init_params": "",
         "implementation": implementation,
     }
-    if kind == "poisson":
+    if kind == "categorical":
+        model = CategoricalHMM(K, n_features=VALUES, **options)
+    elif kind == "poisson":
         model = PoissonHMM(K, lambdas_prior=0, lambdas_weight=0, **options)
     elif kind == "multinomial":
         model = MultinomialHMM(K, n_trials=x.sum(axis=1), **options)
@@ -165,6 +192,8 @@ def theirs(x: Any, lengths: list[int], K: int, kind: str, implementation: str) -
 def names(kind: str) -> dict[str, str]:
     """hmmlearn's names of parameters, and ours."""
     both = {"startprob_": "start_logprob_", "transmat_": "transition_logprob_"}
+    if kind == "categorical":
+        return {**both, "emissionprob_": "emission_logprob_"}
     if kind == "poisson":
         return {**both, "lambdas_": "rates_"}
     if kind == "multinomial":
@@ -180,17 +209,19 @@ def difference(our: Any, their: Any, kind: str) -> float:
     largest = 0.0
     for name, of_ours in names(kind).items():
         table = getattr(our, of_ours)
+        table = table[0] if isinstance(table, list) else table
         table = np.exp(table) if of_ours.endswith("logprob_") else table
         largest = max(largest, float(np.abs(table - getattr(their, name)).max()))
     return largest
 
 
-def race(kind: str, K: int, d: int, watch: Stopwatch) -> dict[str, float]:
+def race(kind: str, K: int, d: int, length: int, watch: Stopwatch) -> dict[str, float]:
     """Both in one process."""
     warnings.simplefilter("ignore")
-    steps = 5_000 if watch.quick else 100_000 if kind in ("poisson", "multinomial") else 20_000
+    steps = 5_000 if watch.quick else STEPS if kind in DISCRETE else 20_000
     x = data(kind, K, d, steps)
-    lengths = [LENGTH] * (steps // LENGTH)
+    length = min(length, steps)
+    lengths = [length] * (steps // length)
     seconds, our = ours(x, lengths, K, kind, watch)
     figures = {OURS: seconds}
     if find_spec("hmmlearn") is None:
@@ -216,8 +247,8 @@ def goals(medians: Medians) -> list[Goal]:
 
 BENCHMARKS = {
     "kinds-of-emissions": Benchmark(
-        "Hidden Markov models of counts, and with mixtures of normal distributions",
-        {name: partial(race, kind, K, d) for name, kind, K, d in ROWS},
+        "Hidden Markov models of symbols and of counts, and with mixtures of normal distributions",
+        {name: partial(race, kind, K, d, length) for name, kind, K, d, length in ROWS},
         goals,
         beside="hmmlearn",
     )

@@ -14,9 +14,11 @@ __all__ = ["first_row", "row_pieces"]
 NUMBERS = 1 << 15  # of a piece: a quarter of a megabyte, which the caches of processors hold
 
 
-def row_pieces(table: np.ndarray) -> list[slice]:
-    """Slices of rows that together are all of an array."""
-    step = max(NUMBERS // max(prod(table.shape[1:]), 1), 1)
+def row_pieces(table: np.ndarray, share: int = 1) -> list[slice]:
+    """Slices of rows that together are all of an array, with `NUMBERS` numbers or a share of that,
+    where several arrays are made of a piece.
+    """
+    step = max(NUMBERS // share // max(prod(table.shape[1:]), 1), 1)
     return [slice(first, first + step) for first in range(0, len(table), step)]
 
 

@@ -87,7 +87,7 @@ class DurationTraining:
         plain = self.plain
         used = plain.weight > 0
         states = np.maximum(plain.codes, 0)
-        total = self.prior(model)
+        total = plain.constant + self.prior(model)
         for block in plain.blocks:
             of = self._segments(model, block)
             log_p = semi_markov.joint(of, states[block.tokens])
@@ -119,7 +119,7 @@ class DurationTraining:
         ended, *cut = lengths.transpose(0, 2, 1)
         counts = DurationCounts(ended, cut[0] if cut else np.zeros_like(ended))
         expected = DurationExpectation(hidden, counts, model.durations)
-        return expected, value + self.prior(model)
+        return expected, value + plain.constant + self.prior(model)
 
     def maximise(self, expectation: DurationExpectation) -> SemiMarkov:
         """The most probable parameters, given expected counts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.hidden_markov import multinomial, poisson
-from sklearn_struct.hidden_markov.densities import log_ratios
+from sklearn_struct.hidden_markov.densities import log_ratios, value_counts
 from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
 from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, n_contexts
 
@@ -61,13 +61,13 @@ def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov
     counts = Markov(*(rng.exponential(size=shape) for shape in (K, (C, K), C)))
     tables = []
     for column, n in zip(observed.codes, options.n_values, strict=True):
-        frequency = (
-            np.bincount(column, weights=training.token_weight, minlength=n) + options.smoothing
-        )
+        counts_of_all = value_counts(column, training.token_weight[:, None], n)[0]
+        frequency = counts_of_all + options.smoothing
         # frequencies times noise as large as they are: states must differ, or EM never tells them
         # apart
         tables.append(log_ratios(frequency * rng.exponential(size=(K, n))))
-    share = training.token_weight / training.token_weight.sum()
+    share = training.token_weight
+    share /= share.sum()
     gaussians = options.numbers.random(observed.numbers, observed.offsets, share, K, rng)
     rates = poisson.random_rates(observed.events, share, K, options.least_rates, rng)
     outcomes = multinomial.random_outcomes(

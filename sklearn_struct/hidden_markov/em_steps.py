@@ -15,11 +15,11 @@ from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
-from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, n_parameters
+from sklearn_struct.hidden_markov.densities import add_values, log_prior, log_ratios, n_parameters
 from sklearn_struct.hidden_markov.driven_transitions import DrivenCounts, Logits, log_transitions
 from sklearn_struct.hidden_markov.emission_counts import EmissionCounts, emission_counts
 from sklearn_struct.hidden_markov.markov_chain import Markov
-from sklearn_struct.hidden_markov.moments import Sums, known_posteriors, sums_of
+from sklearn_struct.hidden_markov.moments import Sums, known_posteriors, sums_of_all
 from sklearn_struct.hidden_markov.number_steps import number_steps
 from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.inference.chains.chain import Chain
@@ -139,7 +139,7 @@ def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray
     """Log-probability (n, K) of what some tokens emit, given each label."""
     log_p: np.ndarray = model.gaussians.log_densities(observed.numbers, observed.offsets, rows)
     for codes, table in zip(observed.codes, model.tables, strict=True):
-        log_p += table.T[codes[rows]]
+        add_values(codes[rows], table, log_p)
     poisson.add_log_probabilities(observed.events.of_rows(rows), model.rates, log_p)
     multinomial.add_log_probabilities(observed.trials.of_rows(rows), model.outcomes, log_p)
     return log_p
@@ -238,7 +238,9 @@ class Training:
         options: Options,
         pool: Pool,
     ) -> None:
-        self.observed = observed
+        # what no label changes is added once, and not in each step
+        self.observed = observed.without_constants
+        self.constant = observed.constant(weight)
         self.codes = codes
         self.weight = weight
         self.n_labels = n_labels
@@ -318,7 +320,7 @@ class Training:
         # counted
         used = self.weight > 0
         log_p = joint(model, self.observed, np.maximum(self.codes, 0))
-        return float(self.weight[used] @ log_p[used]) + self.prior(model)
+        return float(self.weight[used] @ log_p[used]) + self.constant + self.prior(model)
 
     def expect(self, model: HiddenMarkov) -> tuple[Expectation, float]:
         """Expected counts given known labels and what was emitted; log-likelihood of both plus log
@@ -357,7 +359,7 @@ class Training:
             return a[0].merged(b[0]), a[1] + b[1]
 
         expected, value = self.pool.fold(work, both, len(self.blocks))
-        return expected, value + self.prior(model)
+        return expected, value + self.constant + self.prior(model)
 
     def clamped(self, model: HiddenMarkov, block: Block) -> np.ndarray:
         """Emissions with -inf for all labels but the known one of each token."""
@@ -388,7 +390,7 @@ class Training:
 
     def spare_events(self) -> Sums:
         """Sums of all events, for where no label has any mass."""
-        return sums_of(self.observed.events.numbers, self.token_weight[:, None])
+        return sums_of_all(self.observed.events.numbers, self.token_weight)
 
     def prior(self, model: HiddenMarkov) -> float:
         """Log-density of the prior that smoothing stands for, up to a constant."""

@@ -30,6 +30,7 @@ from sklearn_struct.compiled.simd import (
 from sklearn_struct.hidden_markov.gaussian_kernels import LEAST
 
 __all__ = [
+    "MANY",
     "add_column_moments",
     "add_column_sums",
     "add_outer",

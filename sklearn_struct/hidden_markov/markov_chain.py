@@ -158,7 +158,9 @@ def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Po
     node = emission
     node[first] += markov.start
     if C == K:
-        node[last] += markov.stop
+        # zeros where ends have no probability of their own
+        if markov.stop.any():
+            node[last] += markov.stop
         return Potentials(node, (markov.transition.reshape(1, -1),))
     begins, finals, single = _places(structure)
     # a sequence of one token has no pair to which its end could be added

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.hidden_markov.gaussian_kernels import add_masses, add_squares, add_sums
 from sklearn_struct.hidden_markov.gaussian_lanes import (
+    MANY,
     add_column_moments,
     add_column_sums,
     add_outer,
@@ -26,9 +27,11 @@ __all__ = [
     "merged_means",
     "moments_of",
     "sums_of",
+    "sums_of_all",
 ]
 
 TINY = np.finfo(float).tiny
+PIECE = 1 << 13  # numbers of which copies are made at once
 
 
 class Sums(NamedTuple):
@@ -73,6 +76,8 @@ class Moments(NamedTuple):
         """Those of the rows of both (Chan, Golub & LeVeque, "Algorithms for computing the sample
         variance", 1983, eq. 2.1): all terms are squares, so that nothing cancels.
         """
+        if not self.mean.size:
+            return self
         mass, mean = merged_means(self.mass, self.mean, other.mass, other.mean)
         away = other.mean - self.mean
         between = self.mass * (other.mass / np.maximum(mass, TINY)) * away
@@ -115,22 +120,44 @@ def known_posteriors(codes: np.ndarray, weight: np.ndarray, K: int) -> np.ndarra
 
 
 def sums_of(x: np.ndarray, weight: np.ndarray) -> Sums:
-    """Weighted sums of rows x (n, c), where `weight` is (n, K)."""
+    """Weighted sums of rows x (n, c), where `weight` is (n, K); whole numbers of any type have the
+    sums of the same floats.
+    """
     K = weight.shape[1]
     if x.shape[1] == 0:
         return Sums(np.zeros((0, K)), np.zeros((0, K)))
-    x = np.ascontiguousarray(x, dtype=np.float64)
     weight = np.ascontiguousarray(weight, dtype=np.float64)
     mass = whole_vectors(np.zeros((x.shape[1], K)))
     total = np.zeros_like(mass)
     if is_complete(x):
         of_states = np.zeros(mass.shape[1])
-        add_column_sums(x, weight, of_states, total)
+        for rows in _pieces_to_cast(x):
+            floats = np.ascontiguousarray(x[rows], dtype=np.float64)
+            add_column_sums(floats, weight[rows], of_states, total)
         mass += of_states
     else:
+        x = np.ascontiguousarray(x, dtype=np.float64)
         add_masses(x, weight, mass)
         add_sums(x, weight, total)
     return Sums(mass[:, :K], total[:, :K])
+
+
+def _pieces_to_cast(x: np.ndarray) -> list[slice]:
+    """All rows, or a few at a time where copies are made of them: as many as kernels sum at once,
+    or that several times, so that sums have one order.
+    """
+    if x.dtype == np.float64:
+        return [slice(0, len(x))]
+    step = MANY * max(1, PIECE // (MANY * x.shape[1]))
+    return [slice(first, first + step) for first in range(0, len(x), step)]
+
+
+def sums_of_all(x: np.ndarray, weight: np.ndarray) -> Sums:
+    """Sums of all rows, whose weights are (n,), as of one state; a few rows at a time, as copies
+    are made of rows that are no floats.
+    """
+    parts = (sums_of(x[rows], weight[rows, None]) for rows in row_pieces(x) or [slice(0, 0)])
+    return reduce(Sums.merged, parts)
 
 
 def moments_of(

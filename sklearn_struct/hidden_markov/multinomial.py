@@ -8,7 +8,7 @@ import numpy as np
 
 from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.densities import log_ratios
-from sklearn_struct.hidden_markov.moments import Sums, sums_of
+from sklearn_struct.hidden_markov.moments import Sums, sums_of_all
 
 __all__ = [
     "add_log_probabilities",
@@ -20,17 +20,18 @@ __all__ = [
 
 def add_log_probabilities(counts: Counts, table: np.ndarray, log_p: np.ndarray) -> None:
     """Add to `log_p` (n, K) the log-probabilities of vectors of counts."""
-    x = counts.numbers
-    if x.shape[1] == 0:
+    if counts.numbers.shape[1] == 0:
         return
     never = table == -np.inf
-    if np.any(never):
-        # 0 times -inf would be NaN
-        log_p += x @ np.where(never, 0.0, table).T
-        log_p[x @ never.T.astype(np.float64) > 0] = -np.inf
-    else:
-        log_p += x @ table.T
-    log_p += counts.constant[:, None]
+    some_never = np.any(never)
+    # 0 times -inf would be NaN
+    finite = np.where(never, 0.0, table).T
+    for rows, x in counts.pieces:
+        log_p[rows] += x @ finite
+        if some_never:
+            log_p[rows][x @ never.T.astype(np.float64) > 0] = -np.inf
+        if counts.constant is not None:
+            log_p[rows] += counts.constant(x)[:, None]
 
 
 def fit_outcomes(sums: Sums, smoothing: float) -> np.ndarray:
@@ -45,7 +46,7 @@ def random_outcomes(
     """Random probabilities in proportion to the frequencies of outcomes."""
     if counts.numbers.shape[1] == 0:
         return np.empty((K, 0))
-    frequency = sums_of(counts.numbers, weight[:, None]).total[:, 0] + smoothing
+    frequency = sums_of_all(counts.numbers, weight).total[:, 0] + smoothing
     return log_ratios(frequency * rng.exponential(size=(K, counts.numbers.shape[1])))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,9 +26,36 @@ class Observed:
     inputs: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
+    def without_constants(self) -> Observed:
+        """The same, where only differences between labels matter."""
+        events = self.events.without_constant
+        return replace(self, events=events, trials=self.trials.without_constant)
+
+    def constant(self, weight: np.ndarray) -> float:
+        """What sequences of these weights add to a log-likelihood, whatever their labels are."""
+        return sum(
+            float(self._of_tokens(weight, rows) @ counts.constant(x))
+            for counts in (self.events, self.trials)
+            if counts.constant is not None and counts.numbers.shape[1]
+            for rows, x in counts.pieces
+        )
+
+    def _of_tokens(self, weight: np.ndarray, rows: slice) -> np.ndarray:
+        """The weights of the sequences of some tokens."""
+        tokens = np.arange(*rows.indices(self.offsets[-1]))
+        of_tokens: np.ndarray = weight[np.searchsorted(self.offsets, tokens, side="right") - 1]
+        return of_tokens
+
+    @property
     def lengths(self) -> np.ndarray:
         """Number of tokens of each sequence."""
         return np.diff(self.offsets)
+
+    @property
+    def n_measured(self) -> int:
+        """How many columns `measured` has."""
+        tables = (self.numbers, self.events.numbers, self.trials.numbers)
+        return sum(int(table.shape[1]) for table in tables)
 
     @property
     def measured(self) -> np.ndarray:
@@ -39,7 +66,7 @@ class Observed:
         """
         columns = [self.numbers]
         if self.events.numbers.shape[1]:
-            columns.append(np.sqrt(self.events.numbers))
+            columns.append(np.sqrt(self.events.numbers, dtype=np.float64))
         if self.trials.numbers.shape[1]:
             total = self.trials.numbers.sum(axis=1, keepdims=True)
             columns.append(np.sqrt(self.trials.numbers / np.where(total == 0, np.nan, total)))

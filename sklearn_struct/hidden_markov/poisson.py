@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sklearn_struct.hidden_markov.counts import Counts
-from sklearn_struct.hidden_markov.moments import Sums, sums_of
+from sklearn_struct.hidden_markov.moments import Sums, sums_of_all
 
 __all__ = [
     "add_log_probabilities",
@@ -25,15 +25,18 @@ def add_log_probabilities(counts: Counts, rates: np.ndarray, log_p: np.ndarray) 
     """Add to `log_p` (n, K) the log-probabilities of counts; one that is missing (NaN) adds 0."""
     if counts.numbers.shape[1] == 0:
         return
-    x = counts.numbers
-    missing = np.isnan(x)
-    if np.any(missing):
-        log_p += np.where(missing, 0.0, x) @ np.log(rates).T
-        log_p -= (~missing).astype(np.float64) @ rates.T
-    else:
-        log_p += x @ np.log(rates).T
-        log_p -= rates.sum(axis=1)
-    log_p += counts.constant[:, None]
+    log_rates = np.log(rates).T
+    of_all = rates.sum(axis=1)
+    for rows, x in counts.pieces:
+        missing = np.isnan(x)
+        if np.any(missing):
+            log_p[rows] += np.where(missing, 0.0, x) @ log_rates
+            log_p[rows] -= (~missing).astype(np.float64) @ rates.T
+        else:
+            log_p[rows] += x @ log_rates
+            log_p[rows] -= of_all
+        if counts.constant is not None:
+            log_p[rows] += counts.constant(x)[:, None]
 
 
 def fit_rates(
@@ -61,7 +64,7 @@ def _mean(sums: Sums) -> np.ndarray:
 
 def least_rates(counts: Counts, weight: np.ndarray, share: float) -> np.ndarray:
     """A share of the mean of each stream; `share` itself for one that is 0 throughout."""
-    mean = _mean(sums_of(counts.numbers, weight[:, None]))[:, 0]
+    mean = _mean(sums_of_all(counts.numbers, weight))[:, 0]
     floor: np.ndarray = share * np.where(mean == 0, 1.0, mean)
     return floor
 
@@ -74,7 +77,7 @@ def random_rates(
     """
     if counts.numbers.shape[1] == 0:
         return np.empty((K, 0))
-    mean = _mean(sums_of(counts.numbers, share[:, None]))[:, 0]
+    mean = _mean(sums_of_all(counts.numbers, share))[:, 0]
     at = counts.numbers[rng.choice(len(share), size=K, p=share)]
     rates: np.ndarray = np.maximum((mean + np.where(np.isnan(at), mean, at)) / 2, floor)
     return rates

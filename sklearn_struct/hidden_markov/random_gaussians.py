@@ -19,7 +19,8 @@ def random_gaussians(
     rng: np.random.RandomState,
 ) -> Gaussians:
     """Means at rows that are drawn in proportion to `share`, and the covariances of all rows."""
-    alike = fit_gaussians(x, np.repeat(share[:, None], K, axis=1), floor, kind)
+    of_states = np.broadcast_to(share[:, None], (len(share), K))
+    alike = fit_gaussians(x, of_states, floor, kind)
     # means at tokens that occur, which are never far from all data
     at = x[rng.choice(len(share), size=K, p=share)]
     return alike._replace(mean=np.where(np.isnan(at), alike.mean, at))

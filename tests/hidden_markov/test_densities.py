@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sklearn_struct.hidden_markov.densities import log_prior, log_ratios, value_counts
+from sklearn_struct.hidden_markov.densities import (
+    add_values,
+    log_prior,
+    log_ratios,
+    value_counts,
+)
 
 pytestmark = pytest.mark.twins
 
@@ -32,3 +37,13 @@ def test_counts_of_values():
     np.testing.assert_array_equal(
         value_counts(np.array([1, 0, 1]), posterior, 3), [[0.25, 1.5, 0], [0.75, 0.5, 0]]
     )
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_log_probabilities_of_values(dtype):
+    table = np.random.RandomState(0).normal(size=(3, 4))
+    codes = np.array([3, 0, 0, 2, 1], dtype)
+    for written in (table, np.asfortranarray(table), np.repeat(table, 2, axis=1)[:, ::2]):
+        log_p = np.ones((5, 3))
+        add_values(codes, written, log_p)
+        np.testing.assert_array_equal(log_p, 1 + table.T[codes])

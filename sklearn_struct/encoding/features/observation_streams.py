@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.containers.kernel_arrays import for_kernels
 from sklearn_struct.containers.ragged import object_array
-from sklearn_struct.containers.row_pieces import first_row
+from sklearn_struct.containers.row_pieces import first_row, row_pieces
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import Matrix, Sequences, Token
 from sklearn_struct.encoding.features.column_codes import read_table
@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 OOV = "<OOV>"  # stands for all values out of vocabulary; X may have it, too
+LARGEST_TABLE = 1 << 15  # of the codes of whole numbers
 
 T = TypeVar("T")
 
@@ -59,8 +60,8 @@ class Columns(NamedTuple):
     """The columns of X and their names, the bounds of its sequences, and how tokens were written.
 
     ``kind`` is "numbers" (rows of arrays), "values" (a string each) or "rows" (tuples). ``table``
-    (n, d) has all columns of numbers, in the memory of X where X is such a table. Nobody may write
-    to it.
+    (n, d) has all columns of numbers as float64 or whole numbers of any size, in the memory of X
+    where X is such a table. Nobody may write to it.
     """
 
     columns: list[Column]
@@ -143,7 +144,9 @@ def of_numbers(X: SequenceArray, missing: bool = False) -> Columns:
         raise InputTypeError(
             "sparse X has no meaning here: the columns are streams of numbers; give a dense array"
         )
-    table = for_kernels(X.tokens.astype(np.float64, order="C", copy=False), np.float64)
+    # whole numbers stay: copies of them as floats would be as large as X
+    dtype = X.tokens.dtype if X.tokens.dtype.kind in "iu" else np.dtype(np.float64)
+    table = for_kernels(X.tokens.astype(dtype, order="C", copy=False), dtype)
     check_numbers(SequenceArray(table, X.offsets, X.names), missing)
     columns = [Column(column, None) for column in table.T]
     return Columns(columns, X.offsets, X.names, "numbers", table)
@@ -227,10 +230,10 @@ def refuse_missing(column: Column, offsets: np.ndarray, c: int) -> None:
 
 
 def numbers(column: Column, offsets: np.ndarray, c: int, missing: bool = False) -> np.ndarray:
-    """A column as floats; NaN may be there if it stands for what is `missing`."""
+    """A column as floats or whole numbers; NaN may be there if it stands for what is `missing`."""
     if column.codes is None:
-        floats: np.ndarray = column.values
-        return floats
+        as_given: np.ndarray = column.values
+        return as_given
     for code, value in enumerate(column.values):
         where = place(int(np.argmax(column.codes == code)), offsets) + f", column {c}"
         if not isinstance(value, Real):
@@ -242,7 +245,7 @@ def numbers(column: Column, offsets: np.ndarray, c: int, missing: bool = False) 
 
 
 def counts(column: Column, offsets: np.ndarray, c: int, missing: bool = False) -> np.ndarray:
-    """A column as floats that are whole numbers of at least 0; NaN may be there if it stands for
+    """A column of whole numbers of at least 0, as floats or not; NaN may be there if it stands for
     what is `missing`.
     """
     of_token = numbers(column, offsets, c, missing=True)
@@ -272,8 +275,54 @@ def _are_no_counts(values: np.ndarray) -> np.ndarray:
 def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
     if column.codes is not None:
         return column.values, column.codes
-    values, codes = np.unique(column.values, return_inverse=True)
-    return values.tolist(), codes
+    values = _distinct(column.values)
+    return values.tolist(), _numbered(column.values, values)
+
+
+def _distinct(numbers: np.ndarray) -> np.ndarray:
+    """The distinct numbers (n,) as floats, sorted."""
+    parts = [np.unique(numbers[rows].astype(np.float64)) for rows in row_pieces(numbers)]
+    return np.unique(np.concatenate([np.empty(0), *parts]))
+
+
+def _numbered(numbers: np.ndarray, distinct: np.ndarray) -> np.ndarray:
+    """The place of each number among the distinct ones."""
+    codes = np.empty(len(numbers), _code_type(len(distinct)))
+    places = _places_of_whole_numbers(distinct, codes.dtype)
+    for rows in row_pieces(numbers, share=4):
+        floats = numbers[rows].astype(np.float64)
+        if places is None:
+            codes[rows] = np.searchsorted(distinct, floats)
+        else:
+            # no search, which takes ten times as long
+            codes[rows] = places[(floats - distinct[0]).astype(np.intp)]
+    return codes
+
+
+def _places_of_whole_numbers(distinct: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray | None:
+    """The place of each whole number from the first to the last; None where there are others, or
+    these are far apart.
+    """
+    if not len(distinct) or not distinct[-1] - distinct[0] < LARGEST_TABLE:
+        return None
+    if np.any(distinct != np.floor(distinct)):
+        return None
+    places = np.zeros(int(distinct[-1] - distinct[0]) + 1, dtype)
+    places[(distinct - distinct[0]).astype(np.intp)] = np.arange(len(distinct))
+    return places
+
+
+def _code_type(n: int) -> np.dtype[Any]:
+    """The smallest type for codes up to n, and -1."""
+    return np.min_scalar_type(-n - 1)
+
+
+def _at(table: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """What a table has at codes (n,), a piece at a time: indices become eight bytes each."""
+    taken = np.empty(len(codes), table.dtype)
+    for rows in row_pieces(codes, share=4):
+        taken[rows] = table[codes[rows]]
+    return taken
 
 
 def learn_values(
@@ -287,19 +336,22 @@ def learn_values(
     """
     values, codes = _coded(column)
     # tokens of weight 0 teach no values
-    codes = np.where(used, codes, -1)
+    codes = np.where(used, codes, codes.dtype.type(-1))
     # a value that X itself writes so is none of the vocabulary
     if oov is not None and OOV in values:
         codes[codes == values.index(OOV)] = -1
     if oov == "first":
         codes[first_occurrences(codes)] = -1
     # values that only first occurrences had are out of vocabulary from here on
-    kept = np.unique(codes[codes >= 0]).tolist()
+    is_kept = np.zeros(len(values) + 1, dtype=bool)
+    for rows in row_pieces(codes, share=4):
+        is_kept[codes[rows]] = True
+    kept = np.flatnonzero(is_kept[:-1]).tolist()  # the last one is for -1
     with suppress(TypeError):  # several types stay in the order of their appearance
         kept.sort(key=values.__getitem__)
-    renumbered = np.full(len(values) + 1, len(kept))  # the last one is for -1
+    renumbered = np.full(len(values) + 1, len(kept), _code_type(len(kept)))
     renumbered[kept] = np.arange(len(kept))
-    new_codes = renumbered[codes]
+    new_codes = _at(renumbered, codes)
     if oov is None:
         new_codes[~used] = 0  # without OOV there is no code for them; nobody reads this one
     return {values[old]: new for new, old in enumerate(kept)}, new_codes
@@ -309,9 +361,8 @@ def look_up(column: Column, table: Mapping[Any, int]) -> np.ndarray:
     """What a table has for the value of each token, -1 where it has nothing."""
     values, codes = _coded(column)
     # each distinct value is looked up once; the 0 is for a column without tokens
-    of_values = np.array([table.get(value, -1) for value in values] or [0], dtype=np.int64)
-    looked_up: np.ndarray = of_values[codes]
-    return looked_up
+    of_values = [table.get(value, -1) for value in values] or [0]
+    return _at(np.array(of_values, _code_type(max(len(table), *of_values))), codes)
 
 
 def first_occurrences(codes: np.ndarray) -> np.ndarray:

@@ -319,7 +319,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
             if checked not in code:
                 raise UnknownLabelError(f"{place}: label {label!r} was not seen in fit")
             table[value] = code[checked]
-        return streams.look_up(columns.columns[0], table)
+        return streams.look_up(columns.columns[0], table).astype(np.int64)
 
     def _read_X(self, X: Any, reset: bool) -> Sequences:
         columns, flat = self._read_columns(as_list(X), reset)

@@ -24,7 +24,7 @@ def start(init: str, training: Training, rng: np.random.RandomState) -> HiddenMa
     """From labels as far as they are known, else from clusters of tokens, or at random."""
     if np.any(training.codes >= 0):
         return labelled_start(training, training.codes, rng)
-    numeric = training.observed.measured.shape[1] > 0
+    numeric = training.observed.n_measured > 0
     if init == "random" or (init == "auto" and not numeric):
         return random_start(training, rng)
     if not numeric:

@@ -62,10 +62,12 @@ def read_streams(
 ) -> Observed:
     """Numbers of each kind, and what `encode` makes of the symbols of a column.
 
-    Numbers that are all of one kind are those of X, in its memory.
+    Numbers that are all of one kind are those of X, in its memory, but for measurements that are
+    no floats there.
     """
     codes = []
     numeric = {kind: _room(columns, kinds, kind) for kind in (*READERS, INPUT)}
+    in_place = columns.table is not None and len(set(kinds)) == 1
     left = {kind: iter(table.T) for kind, table in numeric.items()}
     for c, (column, kind) in enumerate(zip(columns.columns, kinds, strict=True)):
         if kind == "categorical":
@@ -74,7 +76,7 @@ def read_streams(
             continue
         reader = _inputs if kind == INPUT else READERS[kind]
         of_token = reader(column, columns.offsets, c)
-        if numeric[kind] is not columns.table:
+        if not in_place:
             next(left[kind])[:] = of_token
     return Observed(
         codes,
@@ -87,9 +89,12 @@ def read_streams(
 
 
 def _room(columns: streams.Columns, kinds: list[str], kind: str) -> np.ndarray:
-    """Where numbers of a kind are, or are put: the table of X if it has no others."""
+    """Where numbers of a kind are, or are put: the table of X if it has no others.
+
+    Counts may be of any type.
+    """
     if columns.table is not None and set(kinds) == {kind}:
-        return columns.table
+        return columns.table if kind in COUNTED else columns.table.astype(np.float64, copy=False)
     return np.empty((columns.offsets[-1], kinds.count(kind)))
 
 

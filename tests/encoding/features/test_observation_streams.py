@@ -146,18 +146,16 @@ def test_a_memory_map_is_not_copied(tmp_path):
     [
         TABLE.astype(np.float32),
         TABLE.astype(np.float16),
-        (10 * TABLE).astype(np.int32),
         TABLE > 0,
         TABLE.astype(">f8"),
         np.asfortranarray(TABLE),
-        np.asfortranarray((10 * TABLE).astype(int)),
         np.repeat(TABLE, 2, axis=1)[:, ::2],
         TABLE[::-1],
         read_only(TABLE.T).T,
         np.frombuffer(b"0" + TABLE.tobytes(), np.uint8)[1:].view(np.float64).reshape(6, 3),
     ],
     ids=[
-        *("float32", "float16", "int", "bool", "swapped", "Fortran", "Fortran int", "strided"),
+        *("float32", "float16", "bool", "swapped", "Fortran", "strided"),
         *("reversed", "read-only Fortran", "not aligned"),
     ],
 )
@@ -167,6 +165,19 @@ def test_other_numbers_are_copied_as_they_are(table):
         assert not np.shares_memory(found, table)
         assert (found.dtype, found.flags.c_contiguous) == (np.float64, True)
         np.testing.assert_array_equal(found, table.astype(np.float64))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64, ">i4"])
+def test_whole_numbers_are_not_copied(dtype):
+    table = np.arange(18).reshape(6, 3).astype(dtype)
+    for X in (SequenceArray(table, [0, 4, 6]), [table], table.reshape(2, 3, 3)):
+        found = read(X)
+        assert np.shares_memory(found.table, table)
+        assert found.table.dtype == table.dtype
+        np.testing.assert_array_equal(numbers(found.columns[1], found.offsets, 1), table[:, 1])
+    turned = read(SequenceArray(np.asfortranarray(table), [0, 6])).table
+    assert (turned.dtype, turned.flags.c_contiguous) == (table.dtype, True)
+    np.testing.assert_array_equal(turned, table)
 
 
 def test_a_masked_array_is_no_array_of_numbers():
@@ -264,3 +275,39 @@ def test_values_of_arrays_and_of_several_types():
     assert list(
         learn_values(read([[("b",), (1,)]]).columns[0], np.ones(2, dtype=bool), None)[0]
     ) == ["b", 1]
+
+
+SPREAD = {
+    "digits": np.array([3, 0, 9, 3, 3, 5]),
+    "below zero": np.array([-3, 7, -3, 0, 2, 2], np.int8),
+    "far apart": np.array([10**9, -4, 7, 7, 10**9, 0]),
+    "too large for floats": np.array([2**60, 2**60 + 1, 0, 2**60 - 1, 5, 0]),
+    "floats": np.array([0.5, 2.0, -1.25, 0.5, 2.0, 7.0]),
+    "whole floats": np.array([2.0, -0.0, 0.0, 3.0, 2.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_codes_of_numbers_are_their_places_among_floats(name):
+    column = Column(SPREAD[name], None)
+    values, places = np.unique(SPREAD[name].astype(np.float64), return_inverse=True)
+    vocabulary, codes = learn_values(column, ALL, None)
+    assert vocabulary == {value: code for code, value in enumerate(values.tolist())}
+    assert all(type(value) is float for value in vocabulary)
+    np.testing.assert_array_equal(codes, places)
+    np.testing.assert_array_equal(encode(column, vocabulary, None, OF, 0), places)
+
+
+@pytest.mark.parametrize(
+    ("n_values", "dtype"), [(127, np.int8), (128, np.int16), (32767, np.int16), (32768, np.int32)]
+)
+def test_codes_are_as_small_as_the_vocabulary_allows(n_values, dtype):
+    """The last one is what is out of vocabulary, and -1 is none."""
+    numbers = np.random.RandomState(0).permutation(n_values + 1)
+    used = numbers < n_values
+    vocabulary, codes = learn_values(Column(numbers, None), used, "smoothing")
+    assert (len(vocabulary), codes.dtype) == (n_values, dtype)
+    np.testing.assert_array_equal(codes, numbers)
+    again = encode(Column(numbers, None), vocabulary, "smoothing", np.array([0, len(numbers)]), 0)
+    assert again.dtype == dtype
+    np.testing.assert_array_equal(again, numbers)

@@ -102,6 +102,25 @@ def test_numbers_of_one_kind_are_those_of_x():
     assert not any(np.shares_memory(part, table) for part in observed.numeric.values())
 
 
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64])
+def test_whole_numbers_are_what_they_are_as_floats(name, dtype):
+    """To the last bit, also where they are read in place."""
+    table = numbers().astype(dtype)
+    X = SequenceArray(table, OFFSETS)
+    model = pickle.loads(pickle.dumps(MODELS[name])).fit(X)
+    other = pickle.loads(pickle.dumps(MODELS[name])).fit(
+        SequenceArray(table.astype(float), OFFSETS)
+    )
+    assert model.loss_curve_ == other.loss_curve_
+    for a, b in zip(outputs(model, X), outputs(other, X), strict=True):
+        for of_whole, of_floats in zip(a, b, strict=True):
+            np.testing.assert_array_equal(of_whole, of_floats)
+    if name in ("poisson", "multinomial"):
+        observed = model._read_X(X, reset=False).X
+        assert np.shares_memory(observed.numeric[name], table)
+
+
 @pytest.mark.parametrize("X", [[[]], [np.empty((0, 3))], SequenceArray(np.empty((0, 0)), [0])])
 def test_no_tokens_have_the_columns_of_the_model(X):
     model = HMM(**COMMON).fit(SequenceArray(numbers(), OFFSETS))
@@ -125,6 +144,38 @@ def test_memory_of_reading_and_of_a_fit():
     assert most_memory(lambda: model._read_X(X, reset=False)) < x.nbytes / 10
     # three copies were needed before
     assert most_memory(lambda: model.fit(X)) < x.nbytes
+
+
+@pytest.mark.parametrize(
+    ("emissions", "d"), [("poisson", 1), ("multinomial", 5), ("categorical", 1)]
+)
+def test_memory_of_whole_numbers(emissions, d):
+    """Neither floats of all tokens are needed nor logarithms, and codes are small."""
+    x = np.random.RandomState(0).randint(1, 20, size=(400_000, d))
+    X = SequenceArray(x, np.arange(0, 400_001, 1000))
+    model = HMM(n_states=2, emissions=emissions, max_iter=1, random_state=0, init="random")
+    start = HMM(n_states=2, emissions=emissions, max_iter=1, random_state=0, init="random").fit(X)
+    model.fit(X, init=start)
+    assert most_memory(lambda: model.fit(X, init=start)) < 400_000 * 5
+
+
+def test_bits_of_symbols_do_not_depend_on_threads():
+    x = np.random.RandomState(0).randint(20, size=(60_000, 2))
+    X = SequenceArray(x, np.arange(0, 60_001, 100))
+    one, several = (
+        HMM(n_states=3, emissions="categorical", max_iter=3, random_state=0, n_jobs=n).fit(X)
+        for n in (1, 3)
+    )
+    assert one.loss_curve_ == several.loss_curve_
+    for a, b in zip(one.emission_logprob_, several.emission_logprob_, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_a_table_with_too_few_columns_is_refused():
+    model = HMM(n_states=2, max_iter=1, random_state=0).fit([list("abcabcab")])
+    model.emission_logprob_[0] = model.emission_logprob_[0][:, :1]
+    with pytest.raises(IndexError, match="has no column"):
+        model.predict([list("abc")])
 
 
 def test_a_number_in_the_last_piece():
