@@ -11,7 +11,7 @@ import numpy as np
 
 __all__ = ["first_row", "row_pieces"]
 
-NUMBERS = 1 << 15  # of a piece: a quarter of a megabyte, which the caches of processors hold
+NUMBERS = 1 << 14  # of a piece: an eighth of a megabyte, which the caches of processors hold
 
 
 def row_pieces(table: np.ndarray, share: int = 1) -> list[slice]:

@@ -39,7 +39,6 @@ __all__ = [
     "with_chain",
 ]
 
-PART = 30_000  # tokens times contexts of a block
 # far below what possible steps cost, so that the labellings with the fewest impossible steps win,
 # and finite, so that these can be counted at all
 IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
@@ -249,11 +248,11 @@ class Training:
         self.inference = Chain(options.order)
         # the same for any number of threads, so that sums have one order; few where data are small,
         # as each costs a fifth of a millisecond
-        n_tokens = max(3000, PART // chains.n_contexts(n_labels, options.order))
+        n_tokens = chains.tokens_of_block(n_labels, options.order)
         self.blocks = self.inference.blocks(
             self.structure, n_labels, n_tokens, min(16, 1 + len(codes) // n_tokens)
         )
-        self.any_known = bool(np.any(codes >= 0))
+        self.any_known = bool(codes.max(initial=-1) >= 0)
         # each block needs as much memory as the one before
         largest = max(block.structure.offsets[-1] for block in self.blocks)
         keep_freed(8 * int(largest) * n_labels)

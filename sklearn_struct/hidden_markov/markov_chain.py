@@ -38,7 +38,14 @@ __all__ = [
     "steps",
     "tally",
     "terminates",
+    "tokens_of_block",
 ]
+
+PART = 24_000  # tokens times contexts of a block of EM
+# and with few contexts as many tokens as keep eight lanes busy (`inference.chains.cuts`)
+FEW_CONTEXTS = 12
+LEAST_OF_FEW = 6000
+LEAST_OF_MANY = 3000
 
 
 class Markov(NamedTuple):
@@ -56,6 +63,12 @@ class Markov(NamedTuple):
 
 def n_contexts(K: int, order: int) -> int:
     return K if order == 1 else (K + 1) * K
+
+
+def tokens_of_block(K: int, order: int) -> int:
+    """How many tokens of many have room at a time in EM."""
+    C = n_contexts(K, order)
+    return max(LEAST_OF_FEW if C <= FEW_CONTEXTS else LEAST_OF_MANY, PART // C)
 
 
 def order_of(transition: np.ndarray) -> int:

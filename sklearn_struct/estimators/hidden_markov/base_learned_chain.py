@@ -107,7 +107,7 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
 
     def _begins(self, training: Any, init: Any) -> list[Callable[[], Any]]:
         """What makes the places where EM begins: one, unless these are drawn."""
-        if init is not None or np.any(training.codes >= 0) or self.n_init == 1:
+        if init is not None or training.any_known or self.n_init == 1:
             rng = check_random_state(self.random_state)
             return [lambda: self._start(self.init, training, rng, init)]
         first, *others = seeds(self.random_state, self.n_init)

@@ -22,7 +22,7 @@ __all__ = ["learn", "spread_out", "start"]
 
 def start(init: str, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
     """From labels as far as they are known, else from clusters of tokens, or at random."""
-    if np.any(training.codes >= 0):
+    if training.any_known:
         return labelled_start(training, training.codes, rng)
     numeric = training.observed.n_measured > 0
     if init == "random" or (init == "auto" and not numeric):

@@ -21,7 +21,15 @@ from sklearn_struct.compiled.kernel import inlined, uncounted
 from sklearn_struct.compiled.simd import LANES, Vector, add, div, fma, keep, load, mul, splat, store
 from sklearn_struct.inference.chains.cuts import Cuts
 from sklearn_struct.inference.chains.floored_numbers import FLOOR, floored
-from sklearn_struct.inference.chains.pieces import ALL, Pieces, fill, find_begins, is_due, move
+from sklearn_struct.inference.chains.pieces import (
+    ALL,
+    STRETCH,
+    Pieces,
+    fill,
+    find_begins,
+    is_due,
+    move,
+)
 
 __all__ = ["Joints", "is_alike", "join", "joints_of"]
 
@@ -107,9 +115,11 @@ def _multiply(
     _begin(pieces)
     while n < most_steps:
         more = min(n + max(FEWEST_STEPS, n // 2), S)
-        fill(node, starts, p, S - more if at_end else n, S - n if at_end else more, pieces)
         for i in range(n, more):
             s = S - 1 - i if at_end else i
+            if i == n or s % STRETCH == (STRETCH - 1 if at_end else 0):
+                low = s - s % STRETCH
+                fill(node, starts, p, low, min(low + STRETCH, S), pieces)
             if at_end:
                 mass = _put_before(pieces, s)
             else:
@@ -145,7 +155,7 @@ def _put_before(pieces: Pieces, s: int) -> Vector:
     for c in range(0, below, LANES):
         mass = splat(0.0)
         for j in range(K):
-            u = load(pieces.U, s * below + j * LANES)
+            u = load(pieces.U, s % STRETCH * below + j * LANES)
             b = load(M, j * below + c)
             v = floored(b, u, mul(u, b))
             store(row, j * LANES, v)
@@ -172,7 +182,7 @@ def _put_behind(pieces: Pieces, s: int) -> Vector:
         move(pieces.M, a, pieces.E, K, pieces.begins[s], pieces.row)
         for m in range(0, below, LANES):
             x = load(pieces.row, m)
-            u = load(pieces.U, s * below + m)
+            u = load(pieces.U, s % STRETCH * below + m)
             y = floored(x, u, mul(x, u))
             store(pieces.M, a + m, y)
             total = add(total, y)

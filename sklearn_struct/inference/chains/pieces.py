@@ -24,9 +24,10 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.inference.chains.floored_numbers import raised_exp
 
-__all__ = ["ALL", "Pieces", "even", "fill", "find_begins", "is_due", "move", "pieces_of"]
+__all__ = ["ALL", "STRETCH", "Pieces", "even", "fill", "find_begins", "is_due", "move", "pieces_of"]
 
 ALL = 255  # the bits of eight lanes
+STRETCH = 32  # steps that are written and whose pairs are added up at once, while they are near
 LOWEST = -1e300  # stands for a maximum where there is none
 MOST_STEPS = 16  # between two scalings
 LEAST_MASS = 1e-10
@@ -37,21 +38,32 @@ class Pieces(NamedTuple):
 
     begins: np.ndarray  # (S,) the bits of the lanes in which a sequence begins
     E: np.ndarray  # (K * K,) exp(score of a pair - what was taken out), raised
-    U: (
-        np.ndarray
-    )  # (S, K, 8) exp(node - its maximum), raised; the way back makes it what `pairs` sums
-    A: np.ndarray  # (S, K, 8) alpha_t(k) = u_t(k) sum_j alpha_{t-1}(j) E(j, k) scale_t
-    scale: np.ndarray  # (S, 8) the maxima that were taken out, then what alphas were divided by
+    marks: np.ndarray  # (n_spans, K, 8) the alphas that come to each span of steps
+    # of the steps of one span: (span, K, 8) exp(node - its maximum), raised, of which the way back
+    # makes what `pairs` sums
+    U: np.ndarray
+    tops: np.ndarray  # (span, 8) the maxima
+    # (span + 1, K, 8) what comes to it, and alpha_t(k) = u_t(k) sum_j alpha_{t-1}(j) E(j, k)
+    # scale_t
+    A: np.ndarray
+    scale: np.ndarray  # (span, 8)
+    is_scaled: np.ndarray  # (span,)
+    nodes: np.ndarray  # (STRETCH, K, 8) weighted marginals
     M: np.ndarray  # (K * K, 8) products of steps
     pairs: np.ndarray  # weighted sums of alpha_t(j) v_{t+1}(k), an even number of rows and columns
     row: np.ndarray  # (K, 8)
     beta: np.ndarray  # (K, 8)
 
 
-def pieces_of(S: int, E: np.ndarray, K: int) -> Pieces:
-    """Room for S steps of K labels."""
+def pieces_of(S: int, E: np.ndarray, K: int, n_tokens: int) -> Pieces:
+    """Room for S steps of K labels, of which as many are a span as take an eighth of the memory of
+    the scores of all tokens.
+    """
+    span = min(S, STRETCH * max(n_tokens // (16 * LANES * STRETCH), 1))
     # sums over pairs read one row behind the last one, if there is an odd number of labels
-    sizes = [S * K + K % 2, S * K, S, len(E), even(K) ** 2, K, K]
+    table = span * K + K % 2
+    sizes = [-(-S // span) * K, table, span, K + table, span]
+    sizes += [STRETCH * K, len(E), even(K) ** 2, K, K]
     # one piece of memory: allocations cost as much as sums
     room = workspace((sum(sizes), LANES), np.float64)
     parts = []
@@ -59,7 +71,9 @@ def pieces_of(S: int, E: np.ndarray, K: int) -> Pieces:
     for size in sizes:
         parts.append(room[first : first + size])
         first += size
-    return Pieces(np.empty(S, np.uint8), E, *parts)
+    marks, U, tops, A, scale, *rest = parts
+    is_scaled = np.empty(span, dtype=bool)
+    return Pieces(np.empty(S, np.uint8), E, marks, U, tops, A, scale, is_scaled, *rest)
 
 
 @inlined
@@ -102,21 +116,22 @@ def find_begins(
 def fill(
     node: np.ndarray, starts: np.ndarray, p: int, first: int, last: int, pieces: Pieces
 ) -> None:
-    """Write the exponentials of some steps to U, and their maxima in the place of scales."""
+    """Write the exponentials of the steps of one span, or of its first ones, and their maxima."""
     K = node.shape[1]
     U = pieces.U
-    for s in range(first, last):
-        for r in range(LANES):
-            t = at(starts, p + r) + s
-            is_token = t < at(starts, p + r + 1)
-            for k in range(K):
-                U[s * K + k, r] = node[t, k] if is_token else 0.0
-    for s in range(first, last):
+    for r in range(LANES):
+        start = starts[p + r] + first
+        n_numbers = K * max(min(last - first, starts[p + r + 1] - start), 0)
+        for m in range(n_numbers):
+            U[m, r] = at(node, start * K + m)
+        for m in range(n_numbers, K * (last - first)):
+            U[m, r] = 0.0
+    for s in range(last - first):
         o = s * K * LANES
         top = splat(LOWEST)
         for m in range(o, o + K * LANES, LANES):
             top = maximum(load(U, m), top)
-        store(pieces.scale, s * LANES, top)
+        store(pieces.tops, s * LANES, top)
         for m in range(o, o + K * LANES, LANES):
             store(U, m, raised_exp(sub(load(U, m), top)))
 
