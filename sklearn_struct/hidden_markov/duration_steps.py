@@ -67,6 +67,7 @@ class DurationTraining:
         self.plain = plain
         self.options = options
         self.codes = plain.codes
+        self.any_known = plain.any_known
 
     @property
     def total_weight(self) -> float:

@@ -212,7 +212,7 @@ class HSMM(
                 f"max_length={self.max_length}; allow more labels, or write "
                 f"max_length={lengths.max()} or more"
             )
-        if not np.any(training.codes >= 0):
+        if not training.any_known:
             return
         first, runs = semi_markov.runs(training.codes, offsets)
         runs[(training.codes[first] < 0) | (training.token_weight[first] == 0)] = 0
