@@ -242,7 +242,7 @@ def _add_complete(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> Non
     centre = gaussians.mean.mean(axis=0)
     mean = inverse[0] @ (gaussians.mean - centre).T
     tables = mean, np.ones((d, K)), np.repeat(constant, K)
-    for piece in row_pieces(x):
+    for piece in row_pieces(x, 4):
         # without a name, so that no piece outlives its turn
         _write_columns((x[piece] - centre) @ inverse[0].T, *tables, log_p[piece])
 
