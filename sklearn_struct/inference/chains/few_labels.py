@@ -18,8 +18,6 @@ all is left to `first_order`.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
@@ -53,22 +51,31 @@ def expectations(
     n, K = node.shape
     if MOST_LABELS < K or n < FEWEST_TOKENS or node.dtype != np.float64:
         return False
-    if len(edge) > 1 or len(sums) > 1:
+    if len(edge) != 1 or len(sums) != 1:
         return False
     largest, smallest, all_count = _survey(edge, weight)
     if not (all_count and np.isfinite(largest)):
         return False
     offsets = structure.offsets
     cuts = cut(offsets)
-    # so that no sum of alphas grows
-    top = largest + math.log(K)
-    pieces = pieces_of(cuts.n_steps, raised_table(edge[0] - top), K, n)
+    pieces = pieces_of(cuts.n_steps, raised_table(edge[0] - largest), K, n)
     joints = joints_of(len(cuts.first), K, edge.shape[1])
     most_steps = DEAR_STEPS if PATIENT_LABELS < K else cuts.n_steps
-    kept = np.empty((0 if top - smallest < SPREAD else n, K))
+    kept = np.empty((0 if largest - smallest < SPREAD else n, K))
     return bool(
         _expectations(
-            node, edge, offsets, weight, cuts, pieces, joints, most_steps, top, kept, sums, log_Z
+            node,
+            edge,
+            offsets,
+            weight,
+            cuts,
+            pieces,
+            joints,
+            most_steps,
+            largest,
+            kept,
+            sums,
+            log_Z,
         )
     )
 
@@ -186,10 +193,7 @@ def _leads_on(pieces: Pieces, starts: np.ndarray, p: int, alpha: np.ndarray) -> 
         # behind the last piece there are none, and behind the last token nobody reads any
         goes_on = p + r + 1 < len(alpha) and starts[p + r + 1] < starts[p + r + 2]
         for k in range(K if goes_on else 0):
-            x = pieces.A[last * K + k, r]
-            y = alpha[p + r + 1, k]
-            # what is possible may not become impossible
-            if not is_alike(x, y) or (x > 0.0 and y == 0.0):
+            if not is_alike(pieces.A[last * K + k, r], alpha[p + r + 1, k]):
                 return False
     return True
 

@@ -28,7 +28,9 @@ def log_sum_exp(row: np.ndarray) -> float:
         return top
     mass = 0.0
     for k in range(len(row)):
-        mass += np.exp(row[k] - top)
+        # most pairs are forbidden in many tables, and exponentials are what takes the time
+        if row[k] > -np.inf:
+            mass += np.exp(row[k] - top)
     total: float = top + np.log(mass)
     return total
 
@@ -87,9 +89,9 @@ def log_marginals(potentials: Pairs, structure: Links, i: int, weight: float, ou
                     terms[k] = score + beta[t + 1, k] - norms[t + 1]
                     pairs[j * K + k] = alpha[t, j] + terms[k]
                 beta[t, j] = log_sum_exp(terms)
-            total = log_sum_exp(pairs)
+            normalise(pairs)
             for pair in range(len(pairs)):
-                out_edge[out_step * (e0 + t), pair] += weight * np.exp(pairs[pair] - total)
+                out_edge[out_step * (e0 + t), pair] += weight * pairs[pair]
         for k in range(K):
             terms[k] = alpha[t, k] + beta[t, k]
         total = log_sum_exp(terms)
@@ -219,10 +221,16 @@ def normalise(row: np.ndarray) -> float:
     """Turn log p into p, divided by its sum, and return the logarithm of the sum; zeros if every
     entry is -inf.
     """
-    total = log_sum_exp(row)
+    top: float = row[0]
     for k in range(len(row)):
-        row[k] = np.exp(row[k] - total) if total > -np.inf else 0.0
-    return total
+        top = max(top, row[k])
+    mass = 0.0
+    for k in range(len(row)):
+        row[k] = np.exp(row[k] - top) if row[k] > -np.inf else 0.0
+        mass += row[k]
+    for k in range(len(row) if top > -np.inf else 0):
+        row[k] /= mass
+    return top + np.log(mass) if top > -np.inf else top
 
 
 @kernel

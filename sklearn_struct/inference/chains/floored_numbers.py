@@ -7,7 +7,7 @@ exponentials of scores above `LEAST`, alphas above `FLOOR`. What is impossible s
 So alphas are bounds of the true ones from above, and what they have too much can be bounded, too.
 At a token, alpha is raised by `FLOOR` at most, which costs each sum FLOOR * beta; a raised
 exponential costs LEAST * beta. If alpha * beta sums to 1 and all betas are below `MOST`, that is
-nothing. Betas lose less than the smallest number, and no alpha is above 1.
+nothing. Betas are raised likewise, and no alpha is above 1.
 
 Where a beta is above `MOST`, what comes before a token contradicts what comes after it. Such
 sequences are left to others.
@@ -35,10 +35,10 @@ def raised_exp(x: Vector) -> Vector:
 
 
 @inlined
-def floored(x: Vector, y: Vector, product: Vector) -> Vector:
-    """A product of x and y, raised to `FLOOR`, but 0 where one of them is 0."""
-    # steps wait for x: what needs only y comes first
-    floor = if_larger(y, splat(0.0), splat(FLOOR))
+def floored(x: Vector, u: Vector, product: Vector) -> Vector:
+    """A product of x and u, raised to `FLOOR`, but 0 where one of them is 0."""
+    # steps wait for x: what needs only u comes first
+    floor = if_larger(u, splat(0.0), splat(FLOOR))
     return if_larger(x, splat(0.0), maximum(product, floor))
 
 

@@ -225,9 +225,11 @@ def _is_forgetful(pieces: Pieces) -> bool:
 
 
 @inlined
-def is_alike(x: float, y: float) -> bool:
-    """Whether y can stand for x, of alphas whose sum is 1, or of betas."""
-    return abs(x - y) <= NEAR * y + NEARLY_NOTHING
+def is_alike(x: float, joint: float) -> bool:
+    """Whether a joint has what came out of a piece, of alphas whose sum is 1, or of betas: also
+    whether that is possible at all.
+    """
+    return abs(x - joint) <= NEAR * joint + NEARLY_NOTHING and (x > 0.0) == (joint > 0.0)
 
 
 @inlined
@@ -301,7 +303,9 @@ def _betas(
             x = 0.0
             for k in range(K):
                 behind = joints.beta[p, k] if joints.is_whole[p] else np.float64(joints.can[k])
-                x += joints.begin[p, j * K + k] * behind
+                step = joints.begin[p, j * K + k]
+                if behind > 0.0 and step > 0.0:
+                    x += max(step * behind, FLOOR)
             joints.beta[p - 1, j] = x
             mass += x
         for k in range(K):

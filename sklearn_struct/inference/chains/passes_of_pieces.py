@@ -239,7 +239,9 @@ def _back(pieces: Pieces, s: int, i: int, share: np.ndarray) -> None:
     w = keep(load(share, 0), ALL - begins)
     mass = splat(0.0)
     for m in range(0, K * LANES, LANES):
-        v = mul(mul(load(pieces.U, here + m), load(beta, m)), scale)
+        u = load(pieces.U, here + m)
+        b = load(beta, m)
+        v = floored(b, u, mul(mul(u, b), scale))
         store(row, m, v)
         store(pieces.U, here + m, mul(v, w))
         mass = add(mass, v)
