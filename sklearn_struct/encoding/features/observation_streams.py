@@ -275,8 +275,20 @@ def _are_no_counts(values: np.ndarray) -> np.ndarray:
 def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
     if column.codes is not None:
         return column.values, column.codes
+    _refuse_merged(column.values)
     values = _distinct(column.values)
     return values.tolist(), _numbered(column.values, values)
+
+
+def _refuse_merged(numbers: np.ndarray) -> None:
+    """Raise ValueError where different whole numbers are the same float."""
+    has_large = numbers.dtype.kind in "iu" and numbers.dtype.itemsize == 8 and len(numbers)
+    for number in (int(numbers.max()), int(numbers.min())) if has_large else ():
+        if abs(number) > 2**53:
+            raise ValueError(
+                f"X has the symbol {number}, but of numbers beyond 2 ** 53 some are the same "
+                "float: write X.astype(str)"
+            )
 
 
 def _distinct(numbers: np.ndarray) -> np.ndarray:

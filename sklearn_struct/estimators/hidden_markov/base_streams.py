@@ -45,14 +45,27 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
 
     def _model(self) -> HiddenMarkov:
         """The learned attributes as a chain of contexts."""
-        names = named_shapes(len(self.classes_), order_of(self.transition_logprob_))
-        markov = of_named({name: getattr(self, f"{name}_logprob_") for name in names})
-        tables = [table for table in self.emission_logprob_ if table is not None]
+        K = len(self.classes_)
         # somebody may have put something into their place
-        for name, parts in (("_logprob_ of the chain", markov), ("emission_logprob_", tables)):
-            if any(np.isnan(part.sum()) for part in parts):
-                raise ValueError(f"{name} has NaN; probabilities of 0 have the logarithm -inf")
-        return HiddenMarkov(markov, tables, self._gaussians(), self._rates(), self._outcomes())
+        transition = np.asarray(self.transition_logprob_)
+        shapes = named_shapes(K, 2 if order_of(transition) == 2 else 1)
+        chain = {
+            name: _log_probabilities(getattr(self, f"{name}_logprob_"), f"{name}_logprob_", [shape])
+            for name, shape in shapes.items()
+        }
+        tables = [
+            # one more column than values is that of all others
+            _log_probabilities(
+                table, f"emission_logprob_[{c}]", [(K, len(values)), (K, len(values) + 1)]
+            )
+            for c, (values, table) in enumerate(
+                zip(self.vocabulary_, self.emission_logprob_, strict=True)
+            )
+            if values is not None
+        ]
+        return HiddenMarkov(
+            of_named(chain), tables, self._gaussians(), self._rates(), self._outcomes()
+        )
 
     def _learned(self, model: HiddenMarkov) -> dict[str, Any]:
         """A chain of contexts as learned attributes."""
@@ -130,7 +143,8 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
             values = self.vocabulary_[c] or {}
             table = self.emission_logprob_[c]
             # one more column than values is that of all others
-            oov = None if table is not None and table.shape[1] == len(values) else "smoothing"
+            shape = () if table is None else np.shape(table)
+            oov = None if shape[1:] == (len(values),) else "smoothing"
             return streams.encode(column, values, oov, columns.offsets, c)
 
         return read_streams(columns, self._kinds, encode)
@@ -201,3 +215,16 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
         transition = init.transition_logprob_
         if transition.shape != named_shapes(len(init.classes_), self.order)["transition"]:
             raise ValueError(f"init has order {order_of(transition)}, not {self.order}")
+
+
+def _log_probabilities(table: Any, name: str, shapes: list[tuple[int, ...]]) -> np.ndarray:
+    """Raise ValueError unless a learned table has one of these shapes and no NaN: kernels read it
+    as that.
+    """
+    logs: np.ndarray = np.asarray(table)
+    if logs.shape not in shapes:
+        wanted = " or ".join(str(shape) for shape in shapes)
+        raise ValueError(f"{name} has the shape {logs.shape}, but must have {wanted}")
+    if np.isnan(logs.sum()):
+        raise ValueError(f"{name} has NaN; probabilities of 0 have the logarithm -inf")
+    return logs

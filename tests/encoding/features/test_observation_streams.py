@@ -281,7 +281,7 @@ SPREAD = {
     "digits": np.array([3, 0, 9, 3, 3, 5]),
     "below zero": np.array([-3, 7, -3, 0, 2, 2], np.int8),
     "far apart": np.array([10**9, -4, 7, 7, 10**9, 0]),
-    "too large for floats": np.array([2**60, 2**60 + 1, 0, 2**60 - 1, 5, 0]),
+    "fractions": np.array([0.1, 0.2, 0.1, 0.7, 1.0, 0.2]),
     "floats": np.array([0.5, 2.0, -1.25, 0.5, 2.0, 7.0]),
     "whole floats": np.array([2.0, -0.0, 0.0, 3.0, 2.0, 1.0]),
 }
@@ -311,3 +311,10 @@ def test_codes_are_as_small_as_the_vocabulary_allows(n_values, dtype):
     again = encode(Column(numbers, None), vocabulary, "smoothing", np.array([0, len(numbers)]), 0)
     assert again.dtype == dtype
     np.testing.assert_array_equal(again, numbers)
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1])
+def test_symbols_that_are_one_float_are_refused(number):
+    column = Column(np.array([1, number, 3]), None)
+    with pytest.raises(ValueError, match=rf"symbol {number}, but of numbers beyond 2 \*\* 53 some"):
+        learn_values(column, np.ones(3, dtype=bool), None)

@@ -142,5 +142,7 @@ def test_what_is_missing():
         np.testing.assert_allclose(hsmm.score_samples(short), expected, rtol=1e-9)
     X, y = data("lags")
     X[1][3, 0] = np.nan
-    with pytest.raises(NonFiniteError, match=r"X\[1\], token 3, column 0: not finite \(nan\); with `autor"):
+    with pytest.raises(
+        NonFiniteError, match=r"X\[1\], token 3, column 0: not finite \(nan\); with `autor"
+    ):
         model("lags").fit(X, y)
