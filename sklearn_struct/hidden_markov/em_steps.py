@@ -325,11 +325,14 @@ class Training:
         """Expected counts given known labels and what was emitted; log-likelihood of both plus log
         prior.
 
-        These are the derivatives of log Z over the labellings that the known labels allow, in the
-        log-parameters. The log-likelihood is -inf if there is a sequence that the model cannot
-        emit.
+        These are derivatives of log Z over the labellings that the known labels allow. The
+        log-likelihood is -inf if there is a sequence that the model cannot emit.
         """
-        return self._expected(model, lambda theta, block: chains.room(theta, block.structure))
+        expected, value = self._expected(
+            model, lambda theta, block: chains.room(theta, block.structure)
+        )
+        markov = chains.with_unseen(expected.markov, model.markov, self.options.stop)
+        return expected._replace(markov=markov), value
 
     def _expected(
         self,
@@ -352,9 +355,7 @@ class Training:
             )
             return expected, log_likelihood(weight, log_Z)
 
-        def both(
-            a: tuple[Expectation, float], b: tuple[Expectation, float]
-        ) -> tuple[Expectation, float]:
+        def both(a: Any, b: Any) -> tuple[Expectation, float]:
             return a[0].merged(b[0]), a[1] + b[1]
 
         expected, value = self.pool.fold(work, both, len(self.blocks))

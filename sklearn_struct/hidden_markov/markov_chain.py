@@ -39,6 +39,7 @@ __all__ = [
     "tally",
     "terminates",
     "tokens_of_block",
+    "with_unseen",
 ]
 
 PART = 24_000  # tokens times contexts of a block of EM
@@ -46,6 +47,8 @@ PART = 24_000  # tokens times contexts of a block of EM
 FEW_CONTEXTS = 12
 LEAST_OF_FEW = 6000
 LEAST_OF_MANY = 3000
+# an expected count that is none: inference may have raised it (`inference.chains.floored_numbers`)
+NO_COUNT = 1e-100
 
 
 class Markov(NamedTuple):
@@ -281,6 +284,20 @@ def estimate(counts: Markov, smoothing: float, stop: bool) -> Markov:
     return Markov(
         log_ratios(counts.start, smoothing), np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy()
     )
+
+
+def with_unseen(counts: Markov, markov: Markov, stop: bool) -> Markov:
+    """Expected counts of which `estimate` makes the same as before of what follows contexts that
+    are all but not expected: what is forbidden after them stays so.
+    """
+    expected = counts.transition.sum(axis=1) + (counts.stop if stop else 0.0)
+    is_unseen = expected[:, None] < NO_COUNT
+    if not np.any(is_unseen):
+        return counts
+    # so small a mass that smoothing is all that counts beside it
+    transition = np.where(is_unseen, NO_COUNT * np.exp(markov.transition), counts.transition)
+    ends = np.where(is_unseen[:, 0], NO_COUNT * np.exp(markov.stop), counts.stop)
+    return Markov(counts.start, transition, ends if stop else counts.stop)
 
 
 def prior(markov: Markov, smoothing: float) -> float:

@@ -204,3 +204,33 @@ def test_tables_that_users_know(order):
     y = (1, 2)
     stop = tables["stop"][y[-order:]]
     assert tables["start"][1] + first[1, 2] + stop == pytest.approx(log_p(model, y))
+
+
+@ORDERS
+@STOPS
+def test_contexts_that_are_not_expected_stay_as_they_were(order, stop):
+    """What is forbidden after them, too; the others are estimated as without them."""
+    before = random_chain(order, stop, seed=1)
+    C = len(before.stop)
+    rng = np.random.RandomState(2)
+    counts = Markov(rng.uniform(size=K), rng.uniform(size=(C, K)), rng.uniform(size=C))
+    counts.transition[1] = counts.stop[1] = 0.0
+    counts.transition[2] = 1e-120
+    counts.stop[2] = 0.0
+    plain = markov_chain.estimate(counts, 0.0, stop)
+    model = markov_chain.estimate(markov_chain.with_unseen(counts, before, stop), 0.0, stop)
+    for table, own, other in zip(model[1:], before[1:], plain[1:], strict=True):
+        np.testing.assert_allclose(table[1:3], own[1:3], rtol=1e-12)
+        np.testing.assert_array_equal(np.delete(table, (1, 2), 0), np.delete(other, (1, 2), 0))
+    np.testing.assert_array_equal(model.start, plain.start)
+    # counts that are all there are what they were
+    seen = Markov(*(table + 1.0 for table in counts))
+    assert markov_chain.with_unseen(seen, before, stop) is seen
+
+
+def test_labels_that_only_end_sequences_have_been_seen_if_ends_count():
+    counts = Markov(np.ones(2), np.array([[1.0, 2.0], [0.0, 0.0]]), np.array([0.0, 5.0]))
+    before = Markov(*(np.log(np.full(shape, 0.25)) for shape in (2, (2, 2), 2)))
+    assert markov_chain.with_unseen(counts, before, True) is counts
+    kept = markov_chain.with_unseen(counts, before, False)
+    np.testing.assert_allclose(markov_chain.estimate(kept, 0.0, False).transition[1], np.log(0.5))

@@ -266,3 +266,19 @@ def test_mistakes_with_fixed_parameters():
     gaussian = HMM().fit(numbers, [[0, 1]])
     with pytest.raises(ValueError, match="no streams of symbols or counts, so no emission"):
         HMM(fixed=["emission"]).fit(numbers, [[0, 1]], init=gaussian)
+
+
+def test_states_that_are_never_reached_keep_what_they_forbid():
+    """Nothing is known of what follows them, so what `init` says of it stays."""
+    first = HMM(n_states=3, max_iter=1, tol=1.0, stop=False, transition_smoothing=0.0)
+    first.fit([np.arange(5.0)[:, None]])
+    given = np.array([[1.0, 0.0, 0.0], [0.0, 0.3, 0.7], [0.0, 0.0, 1.0]])
+    with np.errstate(divide="ignore"):
+        first.transition_logprob_ = np.log(given)
+        first.start_logprob_ = np.log([1.0, 0.0, 0.0])
+    first.means_ = np.array([[0.0], [1e4], [2e4]])
+    first.covariances_ = np.ones((3, 1))
+    model = HMM(max_iter=3, tol=10.0, stop=False, transition_smoothing=0.0, n_states=3)
+    model.fit([np.array([[0.1], [-0.1], [0.2], [0.0]])], init=first)
+    learned = np.exp(model.transition_logprob_)
+    np.testing.assert_allclose(learned, given, atol=1e-12)

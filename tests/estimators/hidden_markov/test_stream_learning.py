@@ -171,13 +171,6 @@ def test_bits_of_symbols_do_not_depend_on_threads():
         assert a.tobytes() == b.tobytes()
 
 
-def test_a_table_with_too_few_columns_is_refused():
-    model = HMM(n_states=2, max_iter=1, random_state=0).fit([list("abcabcab")])
-    model.emission_logprob_[0] = model.emission_logprob_[0][:, :1]
-    with pytest.raises(IndexError, match="has no column"):
-        model.predict([list("abc")])
-
-
 def test_a_number_in_the_last_piece():
     """The first in the order of reading is reported, and a column that has numbers late is not."""
     x = np.zeros((70_000, 2))

@@ -181,13 +181,46 @@ def test_a_label_that_all_but_vanishes_and_wins():
 
 
 @pytest.mark.parametrize("far", [1.0, 30.0])
-def test_tokens_that_contradict_each_other_are_left_to_others(far):
-    """What comes before a token all but rules out what comes after it."""
-    structure = links(chain(np.array([0, 3000]), 1))
-    node = np.zeros((3000, 2))
-    node[:1500, 0] = -far
-    node[1500:, 1] = -far
-    check_refused(Pairs(node, np.array([[0.0, -np.inf, -np.inf, 0.0]])), structure, np.ones(1))
+@pytest.mark.parametrize("lengths", [[3000], [500] * 7], ids=["one", "pieces of their own"])
+def test_tokens_that_contradict_each_other_are_left_to_others(lengths, far):
+    """What comes before a token all but rules out what comes after it. The label that would have
+    underflown by then wins.
+    """
+    node = np.zeros((sum(lengths), 2))
+    for first, n in zip(np.cumsum([0, *lengths]), lengths, strict=False):
+        node[first : first + n // 2, 0] = -far * 1500 / n
+        node[first + n // 2 : first + n, 1] = -far * 1600 / n
+    structure = links(chain(np.cumsum([0, *lengths]), 1))
+    check_refused(
+        Pairs(node, np.array([[0.0, -np.inf, -np.inf, 0.0]])), structure, np.ones(len(lengths))
+    )
+
+
+@pytest.mark.parametrize("token", [0, 100, 2999, 5900, 5999])
+def test_labels_that_are_ruled_out_by_one_token(token):
+    """Nothing leads to the other label, so that it has no probability at any token: exactly."""
+    node = np.zeros((6000, 2))
+    node[:, 1] = -1.0
+    node[token, 1] = -np.inf
+    theta = Pairs(node, np.array([[0.0, -np.inf, -np.inf, 0.0]]))
+    structure = links(chain(np.array([0, 6000]), 1))
+    done, out, _ = summed(few_labels.expectations, theta, structure, np.ones(1))
+    if not done:
+        first_order.expectations(
+            Pairs(out.node, theta.edge), structure, np.ones(1), out.edge, np.empty(1)
+        )
+    assert np.all(out.node[:, 1] == 0.0)
+    np.testing.assert_array_equal(out.edge, [[6002.0, 3.0, 3.0, 3.0]])
+
+
+def test_sequences_without_pairs():
+    """So many that pieces would be made of them, and a table of pairs without rows."""
+    rng = np.random.RandomState(0)
+    structure = links(chain(np.arange(1101), 1))
+    theta = Pairs(rng.normal(size=(1100, 3)), np.zeros((0, 9)))
+    assert not few_labels.expectations(
+        theta, structure, np.ones(1100), np.zeros((0, 9)), np.zeros(1)
+    )
 
 
 def impossible(theta):
