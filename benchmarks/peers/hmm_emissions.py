@@ -2,7 +2,8 @@
 
 15 iterations of EM on random numbers around drawn means, 100,000 steps in sequences of 1,000 or in
 one, with each type of covariances, without priors and with floors of variances too low to act. All
-transitions are possible, or only those to the next state, to the right or round and round.
+transitions are possible, or only those to the next state, to the right or round and round. Where
+the quicker implementation learns NaN, the other one counts.
 hmmlearn has two implementations, "log" and "scaling"; the one counts that is quicker in an
 iteration on a tenth of the steps. Differences are the largest ones of any probability, mean or
 covariance after the last iteration. Memory is the most that arrays and objects of Python take
@@ -184,6 +185,8 @@ def difference(our: Any, their: Any) -> float:
 
 def race(kind: str, K: int, d: int, length: int, shape: str, watch: Stopwatch) -> dict[str, float]:
     """Both in one process."""
+    import numpy as np
+
     warnings.simplefilter("ignore")
     steps = 5_000 if watch.quick else STEPS
     length = min(length, steps)
@@ -198,9 +201,14 @@ def race(kind: str, K: int, d: int, length: int, shape: str, watch: Stopwatch) -
         return figures
     implementation = quicker(x, min(length, LENGTH), K, kind, shape)
     fit, their = theirs(x, lengths, K, kind, implementation, ITERATIONS, shape)
+    seconds = least(fit, 1)
+    if np.isnan(their.means_).any():
+        implementation = "log"
+        fit, their = theirs(x, lengths, K, kind, implementation, ITERATIONS, shape)
+        seconds = least(fit, 1)
     return {
         **figures,
-        THEIRS: least(fit, 1),
+        THEIRS: seconds,
         THEIR_MEMORY: peak(theirs(x, lengths, K, kind, implementation, 2, shape)[0]),
         DIFFERENCE: difference(our, their),
     }

@@ -11,7 +11,8 @@ one way times u times x of the other one, divided by their sum.
 
 Numbers are divided by the sum of the step before, for which no step waits. None that is possible
 vanishes, and where that is not enough is seen when ways meet: see `floored_numbers`. Scores are
-kept until then, so that such a sequence can be left to others.
+kept until then, so that such a sequence can be left to others. Where no pair is forbidden and
+scores of pairs are not far apart it is always enough, and u takes their place at once.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ ALONE = 3
 ALONE_IF_WIDE = 8
 NARROW = 16  # numbers of a row
 AHEAD = 4  # tokens
+SPREAD = 60.0  # of scores of pairs, below which nothing can fail
 STRETCH = 32  # steps whose pairs are added up at once, while they are near
 
 
@@ -75,6 +77,7 @@ class Room(NamedTuple):
     pairs: np.ndarray  # (P * P,) weighted sums over pairs of a sequence, without their scores
     tops: np.ndarray  # (1,) sum of the maxima of scores
     fails: np.ndarray  # (1,) whether a sum was so small that something may be wrong
+    keeps: bool  # whether scores are kept
 
 
 def is_quicker(potentials: Pairs, weight: np.ndarray, sums: np.ndarray) -> bool:
@@ -97,7 +100,7 @@ def expectations(
     longest = int(np.diff(structure.offsets).max(initial=0))
     top = edge.max()
     scores = edge.reshape(K, K) - top
-    rooms = _rooms(raised_table(scores), longest)
+    rooms = _rooms(raised_table(scores), longest, not float(scores.min()) > -SPREAD)
     is_left = np.zeros(len(weight), dtype=bool)
     pairs = np.zeros_like(scores)
     _expectations(node, structure.offsets, weight, *rooms, pairs, log_Z, is_left)
@@ -106,7 +109,7 @@ def expectations(
     return np.flatnonzero(is_left)
 
 
-def _rooms(table: np.ndarray, longest: int) -> tuple[Way, Way, Room]:
+def _rooms(table: np.ndarray, longest: int, keeps: bool) -> tuple[Way, Way, Room]:
     """Room for both ways through sequences, and what is multiplied at each step."""
     K = len(table)
     P = padded(K)
@@ -123,7 +126,7 @@ def _rooms(table: np.ndarray, longest: int) -> tuple[Way, Way, Room]:
     on = Way(E.ravel(), parts[2], *parts[:2])
     back = Way(E_T.ravel(), parts[5], *parts[3:5])
     row, kept = parts[6:]
-    return on, back, Room(kept, row, pairs.ravel(), np.zeros(1), np.zeros(1, dtype=bool))
+    return on, back, Room(kept, row, pairs.ravel(), np.zeros(1), np.zeros(1, dtype=bool), keeps)
 
 
 @kernel
@@ -253,9 +256,14 @@ def _step(
     row = room.row
     kept = room.kept
     o = (first + t) * K
-    top = _exp_scores(node, o, K, u)
-    if not meets:
-        room.tops[0] += top
+    if room.keeps or not meets:
+        top = _exp_scores(node, o, K, u)
+        room.tops[0] += 0.0 if meets else top
+    for m in range(0, 0 if room.keeps else P, LANES):
+        if meets:
+            store(u, m, load_part(node, o + m, K - m, 0.0))
+        else:
+            store_part(node, o + m, load(u, m), K - m)
     if begins:
         for m in range(0, P, LANES):
             store(row, m, splat(1.0))
@@ -273,13 +281,14 @@ def _step(
             z = mul(y, load(kept, t * P + m))
             store(met, i * P + m, z)
             both = fma(x, z, both)
-            store(kept, t * P + m, load_part(node, o + m, K - m, 0.0))
+            if room.keeps:
+                store(kept, t * P + m, load_part(node, o + m, K - m, 0.0))
         else:
             store(kept, t * P + m, mul(x, splat(scale)))
     if meets:
         of_both = total(both)
         # NaN, too, is not larger
-        room.fails[0] |= not of_both * scale > 1.0 / MOST
+        room.fails[0] |= room.keeps and not of_both * scale > 1.0 / MOST
         share = splat(weight / of_both)
         for m in range(0, P, LANES):
             z = mul(load(met, i * P + m), share)
