@@ -19,10 +19,9 @@ from sklearn_struct.hidden_markov.em_steps import (
     Expectation,
     HiddenMarkov,
     Training,
-    log_likelihood,
     potentials,
 )
-from sklearn_struct.hidden_markov.markov_chain import Markov
+from sklearn_struct.hidden_markov.markov_chain import Markov, log_likelihood
 from sklearn_struct.hidden_markov.semi_markov import SemiMarkov, between_states, off_diagonal
 from sklearn_struct.solvers.em import em
 

@@ -32,7 +32,6 @@ __all__ = [
     "Training",
     "emission",
     "joint",
-    "log_likelihood",
     "possible_potentials",
     "potentials",
     "relaxed_model",
@@ -207,13 +206,6 @@ def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndar
     return np.concatenate([np.empty(0), *scores])
 
 
-def log_likelihood(weight: np.ndarray, log_Z: np.ndarray) -> float:
-    """The weighted sum of the log Z of sequences; one of weight 0 may have -inf."""
-    used = weight > 0
-    # 0 times -inf would be NaN
-    return float(np.sum(weight[used] * log_Z[used]))
-
-
 class Training:
     """The steps of EM on data of which some labels are known.
 
@@ -343,17 +335,21 @@ class Training:
 
         def work(b: int) -> tuple[Expectation, float]:
             block = self.blocks[b]
-            theta = with_chain(model, self.observed, self.clamped(model, block), block)
+
+            def scores() -> Potentials:
+                return with_chain(model, self.observed, self.clamped(model, block), block)
+
+            theta = scores()
             sums = room(theta, block)
             weight = self.weight[block.examples]
             log_Z = np.empty(block.structure.n_examples)
-            self.inference.expectations(theta, block.structure, weight, sums, log_Z)
+            self.inference.expectations(theta, block.structure, weight, sums, log_Z, scores)
             marginals = Potentials(theta.node, sums)
-            expected = Expectation(
-                chains.read_counts(marginals, block.structure, self.n_labels, self.options.order),
-                self.emitted(block, theta.node, model.gaussians),
+            markov = chains.read_counts(
+                marginals, block.structure, self.n_labels, self.options.order
             )
-            return expected, log_likelihood(weight, log_Z)
+            expected = Expectation(markov, self.emitted(block, theta.node, model.gaussians))
+            return expected, chains.log_likelihood(weight, log_Z)
 
         def both(a: Any, b: Any) -> tuple[Expectation, float]:
             return a[0].merged(b[0]), a[1] + b[1]

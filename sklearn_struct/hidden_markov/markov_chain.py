@@ -24,6 +24,7 @@ __all__ = [
     "draw",
     "ends_itself",
     "estimate",
+    "log_likelihood",
     "n_contexts",
     "named",
     "named_shapes",
@@ -284,6 +285,13 @@ def estimate(counts: Markov, smoothing: float, stop: bool) -> Markov:
     return Markov(
         log_ratios(counts.start, smoothing), np.ascontiguousarray(rows[:, :-1]), rows[:, -1].copy()
     )
+
+
+def log_likelihood(weight: np.ndarray, log_Z: np.ndarray) -> float:
+    """The weighted sum of the log Z of sequences; one of weight 0 may have -inf."""
+    used = weight > 0
+    # 0 times -inf would be NaN
+    return float(np.sum(weight[used] * log_Z[used]))
 
 
 def with_unseen(counts: Markov, markov: Markov, stop: bool) -> Markov:

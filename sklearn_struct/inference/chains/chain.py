@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -72,9 +73,11 @@ class Chain(Inference):
         weight: np.ndarray,
         sums: tuple[np.ndarray, ...],
         log_Z: np.ndarray,
+        again: Callable[[], Potentials] | None = None,
     ) -> None:
         """Turn scores of labels into their weighted marginals, in place; add those of cliques to
-        `sums`, tables like those of the `out` of `marginals`; write log Z.
+        `sums`, tables like those of the `out` of `marginals`; write log Z. `again` makes the same
+        potentials once more, for where sums fail: without it, scores may need to be copied.
 
         Tokens whose sequence has weight 0 or no allowed labelling get zeros. Only sums over
         sequences count: of few labels this is several times faster than `marginals`, and the last
@@ -88,7 +91,8 @@ class Chain(Inference):
         arguments = tables(potentials), links(structure), weight, sums[0], log_Z
         quicker: ModuleType = few_labels
         products = _products(potentials)
-        if not quicker.expectations(*arguments):
+        made = None if again is None else lambda: again().node
+        if not quicker.expectations(*arguments, made):
             patiently(lambda: products.expectations(*arguments), 2 * _steps(potentials))
 
     def tangent(

@@ -12,15 +12,17 @@ before. Then all tokens are one chain, whose Z is the product of those of the se
 Numbers are scaled now and then, and none that is possible vanishes: see `floored_numbers`. Where no
 pair of labels is forbidden and scores of pairs are not far apart, that cannot fail: betas of a
 token then have ratios of at most exp(spread). Elsewhere what came out of each piece must be what
-the next one began with. That is known only at the end, so scores are kept beside; where it fails,
+the next one began with. That is known only at the end; where it fails, scores are made again, and
 all is left to `first_order`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
+from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import LANES, load, splat, store, total
 from sklearn_struct.inference.chains.cuts import Cuts, cut
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
@@ -42,10 +44,16 @@ DEAR_STEPS = 72
 
 
 def expectations(
-    potentials: Pairs, structure: Links, weight: np.ndarray, sums: np.ndarray, log_Z: np.ndarray
+    potentials: Pairs,
+    structure: Links,
+    weight: np.ndarray,
+    sums: np.ndarray,
+    log_Z: np.ndarray,
+    again: Callable[[], np.ndarray] | None = None,
 ) -> bool:
     """As `first_order.expectations`; or return False, and leave scores and sums as they were, where
-    that is quicker or this might lose something.
+    that is quicker or this might lose something. That may be known late: `again` makes the same
+    scores of labels once more, which are else kept beside.
     """
     node, edge = potentials
     n, K = node.shape
@@ -61,23 +69,15 @@ def expectations(
     pieces = pieces_of(cuts.n_steps, raised_table(edge[0] - largest), K, n)
     joints = joints_of(len(cuts.first), K, edge.shape[1])
     most_steps = DEAR_STEPS if PATIENT_LABELS < K else cuts.n_steps
-    kept = np.empty((0 if largest - smallest < SPREAD else n, K))
-    return bool(
-        _expectations(
-            node,
-            edge,
-            offsets,
-            weight,
-            cuts,
-            pieces,
-            joints,
-            most_steps,
-            largest,
-            kept,
-            sums,
-            log_Z,
-        )
+    can_fail = not largest - smallest < SPREAD
+    kept = node.copy() if can_fail and again is None else None
+    rooms = cuts, pieces, joints, most_steps
+    is_joined, is_done = _expectations(
+        node, edge, offsets, weight, *rooms, largest, can_fail, sums, log_Z
     )
+    if is_joined and not is_done:
+        node[:] = kept if again is None else again()
+    return bool(is_done)
 
 
 @kernel
@@ -109,36 +109,26 @@ def _expectations(
     joints: Joints,
     most_steps: int,
     top: float,
-    kept: np.ndarray,
+    can_fail: bool,
     sums: np.ndarray,
     log_Z: np.ndarray,
-) -> bool:
-    """Of scores of pairs of which `top` was taken out. `kept` is room for the scores of tokens, or
-    empty where nothing can fail.
+) -> tuple[bool, bool]:
+    """Of scores of pairs of which `top` was taken out. Return whether pieces can be joined, else
+    scores are as they were, and whether all can be trusted.
     """
     n, K = node.shape
     if not are_possible(node, 0, n) or not join(node, offsets, cuts, pieces, most_steps, joints):
-        return False
-    _copy(node, kept)
+        return False, False
     fine = _add_pieces(node, offsets, weight, cuts, pieces, joints, log_Z)
-    if kept.size and not fine:
-        _copy(kept, node)
-        return False
+    if can_fail and not fine:
+        return True, False
     for j in range(K):
         for k in range(K):
             of_pair = total(load(pieces.pairs, (j * even(K) + k) * LANES))
             sums[0, j * K + k] += of_pair * np.exp(edge[0, j * K + k] - top)
     for i in range(len(log_Z)):
         log_Z[i] += top * max(offsets[i + 1] - offsets[i] - 1, 0)
-    return True
-
-
-@uncounted
-def _copy(table: np.ndarray, out: np.ndarray) -> None:
-    """As many rows as there is room for."""
-    for t in range(len(out)):
-        for k in range(out.shape[1]):
-            out[t, k] = table[t, k]
+    return True, True
 
 
 @inlined

@@ -287,3 +287,26 @@ def test_more_labels_that_forget_little_are_left_to_others():
     K = few_labels.PATIENT_LABELS + 1
     structure = links(chain(np.array([0, 9000]), 1))
     check_refused(sticky(np.random.RandomState(0), 9000, K), structure, np.ones(1))
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_scores_come_back_where_sums_fail(given):
+    """From what makes them again, or from a copy."""
+    node = np.zeros((3000, 2))
+    node[:1500, 0] = -1.0
+    node[1500:, 1] = -1.0
+    edge = np.array([[0.0, -np.inf, -np.inf, 0.0]])
+    structure = links(chain(np.array([0, 3000]), 1))
+    calls = []
+
+    def again():
+        calls.append(1)
+        return node
+
+    room = node.copy()
+    sums = np.zeros((1, 4))
+    arguments = Pairs(room, edge), structure, np.ones(1), sums, np.empty(1)
+    assert not few_labels.expectations(*arguments, again if given else None)
+    assert len(calls) == given
+    np.testing.assert_array_equal(room, node)
+    assert not np.any(sums)
