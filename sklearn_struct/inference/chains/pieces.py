@@ -56,10 +56,10 @@ class Pieces(NamedTuple):
 
 
 def pieces_of(S: int, E: np.ndarray, K: int, n_tokens: int) -> Pieces:
-    """Room for S steps of K labels, of which as many are a span as take an eighth of the memory of
+    """Room for S steps of K labels, of which as many are a span as take a sixth of the memory of
     the scores of all tokens.
     """
-    span = min(S, STRETCH * max(n_tokens // (16 * LANES * STRETCH), 1))
+    span = min(S, STRETCH * max(n_tokens // (12 * LANES * STRETCH), 1))
     # sums over pairs read one row behind the last one, if there is an odd number of labels
     table = span * K + K % 2
     sizes = [-(-S // span) * K, table, span, K + table, span]
