@@ -170,13 +170,16 @@ def peak(fit: Callable[[], Any]) -> float:
 
 
 def difference(our: Any, their: Any) -> float:
-    """The largest one of any parameter."""
+    """The largest one of any parameter. Transitions of states without mass are not compared:
+    hmmlearn leaves zeros there, which are no distribution.
+    """
     import numpy as np
 
+    seen = their.transmat_.sum(axis=1) > 0
     covariances = their._covars_[:, 0] if our.covariance_type == "spherical" else their._covars_
     pairs = [
         (np.exp(our.start_logprob_), their.startprob_),
-        (np.exp(our.transition_logprob_), their.transmat_),
+        (np.exp(our.transition_logprob_[seen]), their.transmat_[seen]),
         (our.means_, their.means_),
         (our.covariances_, np.reshape(covariances, our.covariances_.shape)),
     ]
