@@ -44,7 +44,13 @@ from sklearn_struct.compiled.simd import (
 from sklearn_struct.compiled.single_row_products import single_row_times_matrix
 from sklearn_struct.compiled.small_products import add_outer
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
-from sklearn_struct.inference.chains.floored_numbers import MOST, floored, raised_exp, raised_table
+from sklearn_struct.inference.chains.floored_numbers import (
+    MOST,
+    SPREAD,
+    floored,
+    raised_exp,
+    raised_table,
+)
 from sklearn_struct.inference.chains.scaled_numbers import are_possible
 
 __all__ = ["expectations", "is_quicker"]
@@ -54,7 +60,6 @@ ALONE = 3
 ALONE_IF_WIDE = 8
 NARROW = 16  # numbers of a row
 AHEAD = 4  # tokens
-SPREAD = 60.0  # of scores of pairs, below which nothing can fail
 STRETCH = 32  # steps whose pairs are added up at once, while they are near
 
 

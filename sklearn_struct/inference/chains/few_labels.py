@@ -26,7 +26,7 @@ from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import LANES, load, splat, store, total
 from sklearn_struct.inference.chains.cuts import Cuts, cut
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
-from sklearn_struct.inference.chains.floored_numbers import MOST, raised_table
+from sklearn_struct.inference.chains.floored_numbers import MOST, SPREAD, raised_table
 from sklearn_struct.inference.chains.joints_of_pieces import Joints, is_alike, join, joints_of
 from sklearn_struct.inference.chains.passes_of_pieces import go_back, go_forward
 from sklearn_struct.inference.chains.pieces import Pieces, even, find_begins, pieces_of
@@ -36,7 +36,6 @@ __all__ = ["expectations"]
 
 MOST_LABELS = 12  # with more, lanes gain too little
 FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it saves
-SPREAD = 60.0  # of scores of pairs, below which nothing can fail
 # Products of matrices cost K times what alphas cost. With more labels than these they are too dear
 # where they must have many steps.
 PATIENT_LABELS = 6

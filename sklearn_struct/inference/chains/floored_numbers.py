@@ -20,11 +20,12 @@ import numpy as np
 from sklearn_struct.compiled.kernel import inlined
 from sklearn_struct.compiled.simd import Vector, exp, if_larger, maximum, splat
 
-__all__ = ["FLOOR", "LEAST", "MOST", "floored", "raised_exp", "raised_table"]
+__all__ = ["FLOOR", "LEAST", "MOST", "SPREAD", "floored", "raised_exp", "raised_table"]
 
 FLOOR = 1e-150
 LEAST = 1e-150  # times FLOOR it is a number still
 MOST = 1e110
+SPREAD = 60.0  # of scores of pairs, below which no beta is that large if none is forbidden
 _LOG_LEAST = float(np.log(LEAST))
 
 

@@ -30,7 +30,7 @@ ALL = 255  # the bits of eight lanes
 STRETCH = 32  # steps that are written and whose pairs are added up at once, while they are near
 LOWEST = -1e300  # stands for a maximum where there is none
 MOST_STEPS = 16  # between two scalings
-LEAST_MASS = 1e-10
+LEAST_MASS = 1e-10  # numbers of a smaller sum are scaled at once
 
 
 class Pieces(NamedTuple):
