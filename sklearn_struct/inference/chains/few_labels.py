@@ -12,8 +12,7 @@ before. Then all tokens are one chain, whose Z is the product of those of the se
 Numbers are scaled now and then, and none that is possible vanishes: see `floored_numbers`. Where no
 pair of labels is forbidden and scores of pairs are not far apart, that cannot fail: betas of a
 token then have ratios of at most exp(spread). Elsewhere what came out of each piece must be what
-the next one began with. That is known only at the end; where it fails, scores are made again, and
-all is left to `first_order`.
+the next one began with. Where that fails, scores are made again, and sums are taken in logarithms.
 """
 
 from __future__ import annotations
@@ -24,7 +23,9 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import LANES, load, splat, store, total
+from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.inference.chains.cuts import Cuts, cut
+from sklearn_struct.inference.chains.first_order_log_lists import log_expectations
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 from sklearn_struct.inference.chains.floored_numbers import MOST, SPREAD, raised_table
 from sklearn_struct.inference.chains.joints_of_pieces import Joints, is_alike, join, joints_of
@@ -51,8 +52,8 @@ def expectations(
     again: Callable[[], np.ndarray] | None = None,
 ) -> bool:
     """As `first_order.expectations`; or return False, and leave scores and sums as they were, where
-    that is quicker or this might lose something. That may be known late: `again` makes the same
-    scores of labels once more, which are else kept beside.
+    that is quicker. Where something might be lost, `again` makes the same scores of labels once
+    more, which are else kept beside.
     """
     node, edge = potentials
     n, K = node.shape
@@ -76,7 +77,12 @@ def expectations(
     )
     if is_joined and not is_done:
         node[:] = kept if again is None else again()
-    return bool(is_done)
+        all_of_them = np.arange(len(weight))
+        patiently(
+            lambda: log_expectations(node, edge, offsets, weight, all_of_them, sums, log_Z),
+            2 * node.size * K,
+        )
+    return bool(is_joined)
 
 
 @kernel
@@ -118,8 +124,7 @@ def _expectations(
     n, K = node.shape
     if not are_possible(node, 0, n) or not join(node, offsets, cuts, pieces, most_steps, joints):
         return False, False
-    fine = _add_pieces(node, offsets, weight, cuts, pieces, joints, log_Z)
-    if can_fail and not fine:
+    if not _add_pieces(node, offsets, weight, cuts, pieces, joints, can_fail, log_Z):
         return True, False
     for j in range(K):
         for k in range(K):
@@ -138,15 +143,15 @@ def _add_pieces(
     cuts: Cuts,
     pieces: Pieces,
     joints: Joints,
+    can_fail: bool,
     log_Z: np.ndarray,
 ) -> bool:
     """Write marginals of labels, and log Z but for `top`; add those of pairs up, but for their
-    scores. Return whether all can be trusted.
+    scores. Return whether all can be trusted: if not, the rest is left.
     """
     starts = cuts.starts
     S = len(pieces.begins)
     K = len(pieces.row)
-    fine = True
     for i in range(len(log_Z)):
         log_Z[i] = 0.0
     example = np.empty(LANES, np.int64)
@@ -163,14 +168,16 @@ def _add_pieces(
                 pieces.marks[k, r] = joints.alpha[p + r, k]
                 pieces.beta[k, r] = joints.beta[p + r, k]
         go_forward(node, offsets, starts, p, pieces, example, share, scales, log_Z)
-        fine &= cuts.at_begins or _leads_on(pieces, starts, p, joints.alpha)
+        fine = cuts.at_begins or _leads_on(pieces, starts, p, joints.alpha)
         for r in range(LANES):
             example[r] = cuts.last[p + r]
             is_whole = starts[p + r + 1] - starts[p + r] == S
             share[r] = weight[example[r]] if is_whole else 0.0
         fine &= go_back(node, offsets, starts, p, weight, pieces, example, share) < MOST
         fine &= cuts.at_begins or _add_joints(pieces, p, joints, share)
-    return fine
+        if can_fail and not fine:
+            return False
+    return True
 
 
 @inlined

@@ -41,6 +41,7 @@ from sklearn_struct.compiled.small_products import (
 from sklearn_struct.inference.chains import both_ways
 from sklearn_struct.inference.chains import forward_backward_by_edge as edge_tables
 from sklearn_struct.inference.chains.first_order_log import log_marginals
+from sklearn_struct.inference.chains.first_order_log_lists import log_expectations, log_sums
 from sklearn_struct.inference.chains.first_order_tangent import tangent
 from sklearn_struct.inference.chains.flat_tuples import Links, PairRows, Pairs, rows_of_pairs
 from sklearn_struct.inference.chains.forward_backward_by_edge import (
@@ -92,7 +93,7 @@ def marginals(
     again = _passes(potentials, structure, places, work, log_Z)
     _add(potentials, structure, places, weight, work, out)
     for i in again.tolist():
-        log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
+        log_Z[i] = _in_logarithms(potentials, structure, i, weight[i], out)
 
 
 def expectations(
@@ -108,10 +109,7 @@ def expectations(
     node, edge = potentials
     if both_ways.is_quicker(potentials, weight, sums):
         again = both_ways.expectations(potentials, structure, weight, sums, log_Z)
-        scores = Pairs(node.copy() if len(again) else node, edge)
-        for i in again.tolist():
-            node[structure.offsets[i] : structure.offsets[i + 1]] = 0.0
-            log_Z[i] = log_marginals(scores, structure, i, weight[i], Pairs(node, sums))
+        log_expectations(node, edge, structure.offsets, weight, again, sums, log_Z)
         return
     places = steps(structure.offsets, weight)
     log_Z[:] = 0.0
@@ -126,7 +124,15 @@ def expectations(
     node[:] = 0.0
     _add(scores, structure, places, weight, work, out)
     for i in again.tolist():
-        log_Z[i] = log_marginals(scores, structure, i, weight[i], out)
+        log_Z[i] = _in_logarithms(scores, structure, i, weight[i], out)
+
+
+def _in_logarithms(potentials: Pairs, structure: Links, i: int, weight: float, out: Pairs) -> float:
+    """As `log_marginals`, and quicker where tables are shared."""
+    if len(potentials.edge) > 1 or len(out.edge) > 1:
+        return log_marginals(potentials, structure, i, weight, out)
+    first, end = structure.offsets[i : i + 2]
+    return log_sums(*potentials, first, end, weight, False, *out)
 
 
 def marginals_by_row(

@@ -8,6 +8,7 @@ import pytest
 from sklearn_struct.containers.structures import chain
 from sklearn_struct.inference.chains import cuts, few_labels, first_order
 from sklearn_struct.inference.chains.first_order_log import log_marginals
+from sklearn_struct.inference.chains.first_order_log_lists import log_expectations
 from sklearn_struct.inference.chains.flat_tuples import Pairs, links
 
 LENGTHS = {
@@ -180,9 +181,10 @@ def test_a_label_that_all_but_vanishes_and_wins():
     np.testing.assert_allclose(log_Z, of_exact, rtol=1e-12)
 
 
+@pytest.mark.parametrize("makes_again", [False, True])
 @pytest.mark.parametrize("far", [1.0, 30.0])
 @pytest.mark.parametrize("lengths", [[3000], [500] * 7], ids=["one", "pieces of their own"])
-def test_tokens_that_contradict_each_other_are_left_to_others(lengths, far):
+def test_tokens_that_contradict_each_other(lengths, far, makes_again, monkeypatch):
     """What comes before a token all but rules out what comes after it. The label that would have
     underflown by then wins.
     """
@@ -191,9 +193,34 @@ def test_tokens_that_contradict_each_other_are_left_to_others(lengths, far):
         node[first : first + n // 2, 0] = -far * 1500 / n
         node[first + n // 2 : first + n, 1] = -far * 1600 / n
     structure = links(chain(np.cumsum([0, *lengths]), 1))
-    check_refused(
-        Pairs(node, np.array([[0.0, -np.inf, -np.inf, 0.0]])), structure, np.ones(len(lengths))
+    theta = Pairs(node, np.array([[0.0, -np.inf, -np.inf, 0.0]]))
+    weight = np.linspace(0.5, 2.0, len(lengths))
+    calls = []
+
+    def again():
+        calls.append("scores")
+        return node.copy()
+
+    def logged(*arguments):
+        calls.append("sums")
+        log_expectations(*arguments)
+
+    monkeypatch.setattr(few_labels, "log_expectations", logged)
+    out = Pairs(node.copy(), np.full(theta.edge.shape, 3.0))
+    log_Z = np.empty(len(lengths))
+    assert few_labels.expectations(
+        Pairs(out.node, theta.edge),
+        structure,
+        weight,
+        out.edge,
+        log_Z,
+        again if makes_again else None,
     )
+    assert calls == ["scores", "sums"] if makes_again else ["sums"]
+    exact, of_exact = log_sums(theta, structure, weight)
+    np.testing.assert_allclose(out.node, exact.node, atol=1e-11)
+    np.testing.assert_allclose(out.edge, exact.edge, rtol=1e-11, atol=1e-10)
+    np.testing.assert_allclose(log_Z, of_exact, rtol=1e-12)
 
 
 @pytest.mark.parametrize("token", [0, 100, 2999, 5900, 5999])
@@ -205,10 +232,7 @@ def test_labels_that_are_ruled_out_by_one_token(token):
     theta = Pairs(node, np.array([[0.0, -np.inf, -np.inf, 0.0]]))
     structure = links(chain(np.array([0, 6000]), 1))
     done, out, _ = summed(few_labels.expectations, theta, structure, np.ones(1))
-    if not done:
-        first_order.expectations(
-            Pairs(out.node, theta.edge), structure, np.ones(1), out.edge, np.empty(1)
-        )
+    assert done
     assert np.all(out.node[:, 1] == 0.0)
     np.testing.assert_array_equal(out.edge, [[6002.0, 3.0, 3.0, 3.0]])
 
@@ -287,26 +311,3 @@ def test_more_labels_that_forget_little_are_left_to_others():
     K = few_labels.PATIENT_LABELS + 1
     structure = links(chain(np.array([0, 9000]), 1))
     check_refused(sticky(np.random.RandomState(0), 9000, K), structure, np.ones(1))
-
-
-@pytest.mark.parametrize("given", [True, False])
-def test_scores_come_back_where_sums_fail(given):
-    """From what makes them again, or from a copy."""
-    node = np.zeros((3000, 2))
-    node[:1500, 0] = -1.0
-    node[1500:, 1] = -1.0
-    edge = np.array([[0.0, -np.inf, -np.inf, 0.0]])
-    structure = links(chain(np.array([0, 3000]), 1))
-    calls = []
-
-    def again():
-        calls.append(1)
-        return node
-
-    room = node.copy()
-    sums = np.zeros((1, 4))
-    arguments = Pairs(room, edge), structure, np.ones(1), sums, np.empty(1)
-    assert not few_labels.expectations(*arguments, again if given else None)
-    assert len(calls) == given
-    np.testing.assert_array_equal(room, node)
-    assert not np.any(sums)
