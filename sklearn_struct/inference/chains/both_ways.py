@@ -105,7 +105,9 @@ def expectations(
     longest = int(np.diff(structure.offsets).max(initial=0))
     top = edge.max()
     scores = edge.reshape(K, K) - top
-    rooms = _rooms(raised_table(scores), longest, not float(scores.min()) > -SPREAD)
+    rooms = _rooms(
+        raised_table(edge, top).reshape(K, K), longest, not float(scores.min()) > -SPREAD
+    )
     is_left = np.zeros(len(weight), dtype=bool)
     pairs = np.zeros_like(scores)
     _expectations(node, structure.offsets, weight, *rooms, pairs, log_Z, is_left)

@@ -22,7 +22,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import LANES, load, splat, store, total
+from sklearn_struct.compiled.simd import LANES, load, splat, store, total, workspace
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.inference.chains.cuts import Cuts, cut
 from sklearn_struct.inference.chains.first_order_log_lists import log_expectations
@@ -30,7 +30,7 @@ from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 from sklearn_struct.inference.chains.floored_numbers import MOST, SPREAD, raised_table
 from sklearn_struct.inference.chains.joints_of_pieces import Joints, is_alike, join, joints_of
 from sklearn_struct.inference.chains.passes_of_pieces import go_back, go_forward
-from sklearn_struct.inference.chains.pieces import Pieces, even, find_begins, pieces_of
+from sklearn_struct.inference.chains.pieces import Pieces, even, find_begins, n_rows, pieces_of
 from sklearn_struct.inference.chains.scaled_numbers import are_possible
 
 __all__ = ["expectations"]
@@ -41,6 +41,10 @@ FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it sa
 # where they must have many steps.
 PATIENT_LABELS = 6
 DEAR_STEPS = 72
+# what came of sums
+_DONE = 0
+_REFUSED = 1
+_FAILED = 2
 
 
 def expectations(
@@ -61,31 +65,21 @@ def expectations(
         return False
     if len(edge) != 1 or len(sums) != 1:
         return False
-    largest, smallest, all_count = _survey(edge, weight)
-    if not (all_count and np.isfinite(largest)):
-        return False
-    offsets = structure.offsets
-    cuts = cut(offsets)
-    pieces = pieces_of(cuts.n_steps, raised_table(edge[0] - largest), K, n)
-    joints = joints_of(len(cuts.first), K, edge.shape[1])
+    cuts = cut(structure.offsets)
+    # with as many steps as there are, products are never too dear
     most_steps = DEAR_STEPS if PATIENT_LABELS < K else cuts.n_steps
-    can_fail = not largest - smallest < SPREAD
-    kept = node.copy() if can_fail and again is None else None
-    rooms = cuts, pieces, joints, most_steps
-    is_joined, is_done = _expectations(
-        node, edge, offsets, weight, *rooms, largest, can_fail, sums, log_Z
-    )
-    if is_joined and not is_done:
-        node[:] = kept if again is None else again()
-        all_of_them = np.arange(len(weight))
-        patiently(
-            lambda: log_expectations(node, edge, offsets, weight, all_of_them, sums, log_Z),
-            2 * node.size * K,
-        )
-    return bool(is_joined)
+    room = workspace((n_rows(cuts.n_steps, K, edge.shape[1], n), LANES), np.float64)
+    arguments = node, edge, structure.offsets, weight
+    outcome = _expectations(*arguments, cuts, room, most_steps, again is None, sums, log_Z)
+    if outcome == _FAILED:
+        if again is not None:
+            node[:] = again()
+        every = np.arange(len(weight))
+        patiently(lambda: log_expectations(*arguments, every, sums, log_Z), 2 * node.size * K)
+    return bool(outcome != _REFUSED)
 
 
-@kernel
+@inlined
 def _survey(edge: np.ndarray, weight: np.ndarray) -> tuple[float, float, bool]:
     """The largest score of pairs, NaN if one is NaN or +inf, and the smallest; whether no weight
     is 0.
@@ -110,29 +104,37 @@ def _expectations(
     offsets: np.ndarray,
     weight: np.ndarray,
     cuts: Cuts,
-    pieces: Pieces,
-    joints: Joints,
+    room: np.ndarray,
     most_steps: int,
-    top: float,
-    can_fail: bool,
+    keeps: bool,
     sums: np.ndarray,
     log_Z: np.ndarray,
-) -> tuple[bool, bool]:
-    """Of scores of pairs of which `top` was taken out. Return whether pieces can be joined, else
-    scores are as they were, and whether all can be trusted.
+) -> int:
+    """Return whether all is done, or scores are as they were, or sums failed: then scores are as
+    they were if this `keeps` them.
     """
     n, K = node.shape
-    if not are_possible(node, 0, n) or not join(node, offsets, cuts, pieces, most_steps, joints):
-        return False, False
+    top, smallest, all_count = _survey(edge, weight)
+    if not (all_count and np.isfinite(top) and are_possible(node, 0, n)):
+        return _REFUSED
+    pieces = pieces_of(room, cuts.n_steps, raised_table(edge, top), K, n)
+    joints = joints_of(len(cuts.first), K, edge.shape[1])
+    if not join(node, offsets, cuts, pieces, most_steps, joints):
+        return _REFUSED
+    can_fail = not top - smallest < SPREAD
+    kept = node.copy() if can_fail and keeps else node[:0]
     if not _add_pieces(node, offsets, weight, cuts, pieces, joints, can_fail, log_Z):
-        return True, False
+        for t in range(len(kept)):
+            for k in range(K):
+                node[t, k] = kept[t, k]
+        return _FAILED
     for j in range(K):
         for k in range(K):
             of_pair = total(load(pieces.pairs, (j * even(K) + k) * LANES))
             sums[0, j * K + k] += of_pair * np.exp(edge[0, j * K + k] - top)
     for i in range(len(log_Z)):
         log_Z[i] += top * max(offsets[i + 1] - offsets[i] - 1, 0)
-    return True, True
+    return _DONE
 
 
 @inlined

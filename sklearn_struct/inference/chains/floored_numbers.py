@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined
+from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import Vector, exp, if_larger, maximum, splat
 
 __all__ = ["FLOOR", "LEAST", "MOST", "SPREAD", "floored", "raised_exp", "raised_table"]
@@ -43,7 +43,13 @@ def floored(x: Vector, u: Vector, product: Vector) -> Vector:
     return if_larger(x, splat(0.0), maximum(product, floor))
 
 
-def raised_table(scores: np.ndarray) -> np.ndarray:
-    """exp of scores <= 0, and at least `LEAST`, but 0 of -inf."""
-    table: np.ndarray = np.where(scores > -np.inf, np.maximum(np.exp(scores), LEAST), 0.0)
+@kernel
+def raised_table(scores: np.ndarray, top: float) -> np.ndarray:
+    """exp of the scores of pairs less `top`, which is the largest one: at least `LEAST`, but 0 of
+    -inf.
+    """
+    table = np.zeros(scores.size)
+    for m in range(scores.size):
+        if scores.flat[m] > -np.inf:
+            table[m] = max(np.exp(scores.flat[m] - top), LEAST)
     return table

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, uncounted
+from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
 from sklearn_struct.compiled.simd import LANES, Vector, add, div, fma, keep, load, mul, splat, store
 from sklearn_struct.inference.chains.cuts import Cuts
 from sklearn_struct.inference.chains.floored_numbers import FLOOR, floored
@@ -54,11 +54,13 @@ class Joints(NamedTuple):
     can: np.ndarray  # (K,) which labels are possible, of one piece at a time
 
 
+@kernel
 def joints_of(n_pieces: int, K: int, n_pairs: int) -> Joints:
     """Room for those of pieces."""
-    alpha, beta = np.empty((2, n_pieces, K))
-    begin, end = np.empty((2, n_pieces, n_pairs))
-    return Joints(alpha, beta, begin, end, np.empty(n_pieces, dtype=bool), np.empty(K, dtype=bool))
+    ends = np.empty((2, n_pieces, K))
+    products = np.empty((2, n_pieces, n_pairs))
+    is_whole = np.empty(n_pieces, np.bool_)
+    return Joints(ends[0], ends[1], products[0], products[1], is_whole, np.empty(K, np.bool_))
 
 
 @uncounted

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, uncounted
+from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
     Vector,
@@ -20,11 +20,21 @@ from sklearn_struct.compiled.simd import (
     splat,
     store,
     sub,
-    workspace,
 )
 from sklearn_struct.inference.chains.floored_numbers import raised_exp
 
-__all__ = ["ALL", "STRETCH", "Pieces", "even", "fill", "find_begins", "is_due", "move", "pieces_of"]
+__all__ = [
+    "ALL",
+    "STRETCH",
+    "Pieces",
+    "even",
+    "fill",
+    "find_begins",
+    "is_due",
+    "move",
+    "n_rows",
+    "pieces_of",
+]
 
 ALL = 255  # the bits of eight lanes
 STRETCH = 32  # steps that are written and whose pairs are added up at once, while they are near
@@ -55,25 +65,51 @@ class Pieces(NamedTuple):
     beta: np.ndarray  # (K, 8)
 
 
-def pieces_of(S: int, E: np.ndarray, K: int, n_tokens: int) -> Pieces:
-    """Room for S steps of K labels, of which as many are a span as take a sixth of the memory of
-    the scores of all tokens.
+@kernel
+def n_rows(S: int, K: int, n_pairs: int, n_tokens: int) -> int:
+    """How many rows of eight numbers `pieces_of` needs."""
+    span = _span(S, n_tokens)
+    of_steps = (S + span - 1) // span * K + 2 * (span * K + K % 2) + K + 2 * span
+    return of_steps + STRETCH * K + n_pairs + even(K) ** 2 + 2 * K
+
+
+@inlined
+def _span(S: int, n_tokens: int) -> int:
+    """As many steps as take a sixth of the memory of the scores of all tokens."""
+    return min(S, STRETCH * max(n_tokens // (12 * LANES * STRETCH), 1))
+
+
+@kernel
+def pieces_of(room: np.ndarray, S: int, E: np.ndarray, K: int, n_tokens: int) -> Pieces:
+    """Room for S steps of K labels, of the rows (`n_rows`, 8) of one piece of memory: allocations
+    cost as much as sums.
     """
-    span = min(S, STRETCH * max(n_tokens // (12 * LANES * STRETCH), 1))
+    span = _span(S, n_tokens)
     # sums over pairs read one row behind the last one, if there is an odd number of labels
     table = span * K + K % 2
-    sizes = [-(-S // span) * K, table, span, K + table, span]
-    sizes += [STRETCH * K, len(E), even(K) ** 2, K, K]
-    # one piece of memory: allocations cost as much as sums
-    room = workspace((sum(sizes), LANES), np.float64)
-    parts = []
-    first = 0
-    for size in sizes:
-        parts.append(room[first : first + size])
-        first += size
-    marks, U, tops, A, scale, *rest = parts
-    is_scaled = np.empty(span, dtype=bool)
-    return Pieces(np.empty(S, np.uint8), E, marks, U, tops, A, scale, is_scaled, *rest)
+    marks = (S + span - 1) // span * K
+    U = marks + table
+    tops = U + span
+    A = tops + K + table
+    scale = A + span
+    nodes = scale + STRETCH * K
+    M = nodes + len(E)
+    pairs = M + even(K) ** 2
+    return Pieces(
+        np.empty(S, np.uint8),
+        E,
+        room[:marks],
+        room[marks:U],
+        room[U:tops],
+        room[tops:A],
+        room[A:scale],
+        np.empty(span, np.bool_),
+        room[scale:nodes],
+        room[nodes:M],
+        room[M:pairs],
+        room[pairs : pairs + K],
+        room[pairs + K : pairs + 2 * K],
+    )
 
 
 @inlined
