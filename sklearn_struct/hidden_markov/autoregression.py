@@ -13,9 +13,10 @@ import numpy as np
 from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
 from sklearn_struct.hidden_markov.gaussian_moments import above
-from sklearn_struct.hidden_markov.gaussians import Gaussians, draw_numbers, log_densities, of_kind
+from sklearn_struct.hidden_markov.gaussians import Gaussians, draw_numbers, of_kind
 from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
 from sklearn_struct.hidden_markov.regressors import Regressors, regressors_of
+from sklearn_struct.hidden_markov.row_densities import Densities, RowDensities
 
 __all__ = ["Autoregressive", "AutoregressiveSteps"]
 
@@ -58,15 +59,21 @@ class Autoregressive(NamedTuple):
         K, p, d, _ = self.coefficient.shape
         return np.swapaxes(self.coefficient, 2, 3).reshape(K, p * d, d)
 
-    def log_densities(self, x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
-        """Log-density of some rows of x in each state, given those before them."""
+    def densities(self) -> Densities:
+        """Log-densities of rows in each state, given those before them."""
         K, p = self.coefficient.shape[:2]
-        before, is_given = lags(x, offsets, rows, p)
-        log_p = np.empty((len(before), K))
-        for k, slope in enumerate(self.slope):
-            log_p[:, k] = log_densities(x[rows] - before @ slope, self._of_state(k))[:, 0]
-        log_p[is_given] = 0.0
-        return log_p
+        of_states = [RowDensities(self._of_state(k)) for k in range(K)]
+        slopes = self.slope
+
+        def of_rows(x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
+            before, is_given = lags(x, offsets, rows, p)
+            log_p = np.empty((len(before), K))
+            for k, slope in enumerate(slopes):
+                log_p[:, k] = of_states[k].of_rows(x[rows] - before @ slope)[:, 0]
+            log_p[is_given] = 0.0
+            return log_p
+
+        return of_rows
 
     def _of_state(self, k: int) -> Gaussians:
         mean, covariance, kind = self.rest

@@ -42,7 +42,7 @@ def carried(gaussians: Any, observed: Observed, before: list[np.ndarray]) -> Car
         inner.append(offsets[-1] + len(rows) + np.arange(len(first)))
         parts += [rows, observed.numbers[first]]
         offsets.append(offsets[-1] + len(rows) + len(first))
-    log_p = gaussians.log_densities(np.vstack(parts), np.array(offsets), slice(None))
+    log_p = gaussians.densities()(np.vstack(parts), np.array(offsets), slice(None))
     return Carried(np.concatenate(places), log_p[np.concatenate(inner)])
 
 

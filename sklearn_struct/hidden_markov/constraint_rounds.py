@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.containers.structures import Block
-from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
+from sklearn_struct.hidden_markov.em_steps import Expectation, Training
+from sklearn_struct.hidden_markov.emissions import Emissions
 from sklearn_struct.hidden_markov.gaussians import mixed_gaussians
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, potentials, tally
 from sklearn_struct.hidden_markov.moments import known_posteriors
 from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints
@@ -81,9 +83,11 @@ class ConstraintRounds(NamedTuple):
         codes = np.zeros((self.n_best, len(training.codes)), np.int32)
         score = np.full((self.n_best, len(training.weight)), -np.inf)
 
+        emissions = Emissions(model, training.observed)
+
         def work(b: int) -> None:
             block: Block = training.blocks[b]
-            theta = potentials(model.markov, training.clamped(model, block), block.structure)
+            theta = potentials(model.markov, training.clamped(emissions, block), block.structure)
             states = np.zeros((self.n_best, len(theta.node)), np.int32)
             of_block = np.empty((self.n_best, block.structure.n_examples))
             wanted = self.wanted[block.tokens]

@@ -16,12 +16,8 @@ from sklearn_struct.hidden_markov.driven_transitions import (
     coefficient_prior,
     most_probable,
 )
-from sklearn_struct.hidden_markov.em_steps import (
-    Expectation,
-    HiddenMarkov,
-    Options,
-    Training,
-)
+from sklearn_struct.hidden_markov.em_steps import Expectation, Options, Training
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.observed import Observed
 
 __all__ = ["DrivenTraining", "driven_start"]

@@ -15,12 +15,9 @@ from sklearn_struct.hidden_markov.durations import (
     duration_prior,
     fit_durations,
 )
-from sklearn_struct.hidden_markov.em_steps import (
-    Expectation,
-    HiddenMarkov,
-    Training,
-    potentials,
-)
+from sklearn_struct.hidden_markov.em_steps import Expectation, Training, potentials
+from sklearn_struct.hidden_markov.emissions import Emissions
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, log_likelihood
 from sklearn_struct.hidden_markov.semi_markov import SemiMarkov, between_states, off_diagonal
 from sklearn_struct.solvers.em import em
@@ -205,5 +202,6 @@ class DurationTraining:
 
     def _segments(self, model: SemiMarkov, block: Block) -> semi_markov.Segments:
         """Those of a block that known states allow."""
-        emitted = self.plain.clamped(model.hidden, block)
+        emissions = Emissions(model.hidden, self.plain.observed)
+        emitted = self.plain.clamped(emissions, block)
         return semi_markov.segments(model, emitted, block.structure.offsets)

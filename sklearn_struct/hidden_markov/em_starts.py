@@ -6,7 +6,8 @@ import numpy as np
 
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.densities import log_ratios, value_counts
-from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
+from sklearn_struct.hidden_markov.em_steps import Expectation, Training
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, n_contexts
 
 __all__ = ["labelled_start", "random_start"]

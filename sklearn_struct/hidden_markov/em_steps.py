@@ -15,9 +15,11 @@ from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
-from sklearn_struct.hidden_markov.densities import add_values, log_prior, log_ratios, n_parameters
-from sklearn_struct.hidden_markov.driven_transitions import DrivenCounts, Logits, log_transitions
+from sklearn_struct.hidden_markov.densities import log_prior, log_ratios
+from sklearn_struct.hidden_markov.driven_transitions import DrivenCounts, log_transitions
 from sklearn_struct.hidden_markov.emission_counts import EmissionCounts, emission_counts
+from sklearn_struct.hidden_markov.emissions import Emissions
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov
 from sklearn_struct.hidden_markov.moments import Sums, known_posteriors, sums_of_all
 from sklearn_struct.hidden_markov.number_steps import number_steps
@@ -27,7 +29,6 @@ from sklearn_struct.inference.chains.chain import Chain
 __all__ = [
     "IMPOSSIBLE",
     "Expectation",
-    "HiddenMarkov",
     "Options",
     "Training",
     "emission",
@@ -41,52 +42,6 @@ __all__ = [
 # far below what possible steps cost, so that the labellings with the fewest impossible steps win,
 # and finite, so that these can be counted at all
 IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
-
-
-class HiddenMarkov(NamedTuple):
-    """Log-parameters: the chain, a table (K, n_values) of each categorical stream, the columns of
-    measurements; rates (K, c) of events, and a table (K, c) of the outcomes of trials. ``slopes``
-    (K, K, p) say how inputs drive transitions; those of the chain are then those without inputs.
-
-    ``gaussians`` are Gaussians, or what has the same methods, as `NumberSteps` learn it.
-    """
-
-    markov: Markov
-    tables: list[np.ndarray]
-    gaussians: Any
-    rates: np.ndarray = np.empty((0, 0))
-    outcomes: np.ndarray = np.empty((0, 0))
-    slopes: np.ndarray = np.empty((0, 0, 0))
-
-    @property
-    def logits(self) -> Logits:
-        """How transitions depend on inputs."""
-        return Logits(self.markov.transition, self.slopes)
-
-    @property
-    def n_labels(self) -> int:
-        return len(self.markov.start)
-
-    @property
-    def order(self) -> int:
-        return 1 if len(self.markov.stop) == self.n_labels else 2
-
-    @property
-    def inference(self) -> Chain:
-        """Exact inference on chains of this order."""
-        return Chain(self.order)
-
-    @property
-    def n_emission_parameters(self) -> int:
-        """How many numbers of the emissions are free; chains have others."""
-        tables = sum(n_parameters(table) for table in [*self.tables, self.outcomes])
-        free: int = tables + self.gaussians.n_parameters + poisson.n_parameters(self.rates)
-        return free
-
-    def blocks(self, offsets: np.ndarray, n_blocks: int = 64) -> list[Block]:
-        """Sequences cut into blocks."""
-        inference = self.inference
-        return inference.blocks(inference.structure(offsets), self.n_labels, n_blocks=n_blocks)
 
 
 def one_cluster(
@@ -135,12 +90,7 @@ class Expectation(NamedTuple):
 
 def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray:
     """Log-probability (n, K) of what some tokens emit, given each label."""
-    log_p: np.ndarray = model.gaussians.log_densities(observed.numbers, observed.offsets, rows)
-    for codes, table in zip(observed.codes, model.tables, strict=True):
-        add_values(codes[rows], table, log_p)
-    poisson.add_log_probabilities(observed.events.of_rows(rows), model.rates, log_p)
-    multinomial.add_log_probabilities(observed.trials.of_rows(rows), model.outcomes, log_p)
-    return log_p
+    return Emissions(model, observed).of_rows(rows)
 
 
 def potentials(model: HiddenMarkov, observed: Observed, block: Block) -> Potentials:
@@ -332,12 +282,13 @@ class Training:
         room: Callable[[Potentials, Block], tuple[np.ndarray, ...]],
     ) -> tuple[Expectation, float]:
         """What `expect` returns; `room` makes room for the sums over pairs of a block."""
+        emissions = Emissions(model, self.observed)
 
         def work(b: int) -> tuple[Expectation, float]:
             block = self.blocks[b]
 
             def scores() -> Potentials:
-                return with_chain(model, self.observed, self.clamped(model, block), block)
+                return with_chain(model, self.observed, self.clamped(emissions, block), block)
 
             theta = scores()
             sums = room(theta, block)
@@ -357,9 +308,9 @@ class Training:
         expected, value = self.pool.fold(work, both, len(self.blocks))
         return expected, value + self.constant + self.prior(model)
 
-    def clamped(self, model: HiddenMarkov, block: Block) -> np.ndarray:
+    def clamped(self, emissions: Emissions, block: Block) -> np.ndarray:
         """Emissions with -inf for all labels but the known one of each token."""
-        scores = emission(model, self.observed, block.tokens)
+        scores = emissions.of_rows(block.tokens)
         codes = self.codes[block.tokens]
         if not self.any_known:
             return scores

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.hidden_markov.autoregression import Autoregressive
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
 from sklearn_struct.hidden_markov.filter_states import Forecast
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.lagged_forecasts import lagged_moments
 from sklearn_struct.hidden_markov.online import Progressed, ahead
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, reachable
 from sklearn_struct.hidden_markov.semi_markov import SemiMarkov
 

@@ -16,10 +16,12 @@ __all__ = [
     "add_squares",
     "add_sums",
     "diagonal_densities",
+    "merge_moments",
 ]
 
 # finite, as only what the model rules out may be -inf
 LEAST = -1e300
+TINY = float(np.finfo(np.float64).tiny)
 
 
 @kernel
@@ -86,3 +88,46 @@ def add_squares(
                 away = value - mean[c, k]
                 rest[c, k] += weight[i, k] * away
                 squares[c, k] += weight[i, k] * (away * away)
+
+
+@kernel
+def merge_moments(
+    mass: np.ndarray,
+    mean: np.ndarray,
+    scatter: np.ndarray,
+    other_mass: np.ndarray,
+    other_mean: np.ndarray,
+    other_scatter: np.ndarray,
+) -> None:
+    """Add to moments of rows of K states those of other rows (Chan, Golub & LeVeque, "Algorithms
+    for computing the sample variance", 1983, eq. 2.1).
+
+    ``mean`` is (K, d), ``mass`` (K, d) or (K, 1), and ``scatter`` (K, d), or products of columns
+    (K, d * d). All terms are squares, so that nothing cancels.
+    """
+    K, d = mean.shape
+    away = np.empty(d)
+    between = np.empty(d)
+    for k in range(K):
+        for c in range(d):
+            m = c if mass.shape[1] > 1 else 0
+            here = mass[k, m]
+            there = other_mass[k, m]
+            total = max(here + there, TINY)
+            away[c] = other_mean[k, c] - mean[k, c]
+            between[c] = here * (there / total) * away[c]
+            # from the heavier mean on: a far one without mass has lost the digits of the other
+            if there > here:
+                mean[k, c] = other_mean[k, c] - here / total * away[c]
+            else:
+                mean[k, c] += there / total * away[c]
+        for m in range(mass.shape[1]):
+            mass[k, m] += other_mass[k, m]
+        if scatter.shape[1] == d:
+            for c in range(d):
+                scatter[k, c] += between[c] * away[c] + other_scatter[k, c]
+        else:
+            for c in range(d):
+                for e in range(d):
+                    pair = c * d + e
+                    scatter[k, pair] += between[c] * away[e] + other_scatter[k, pair]

@@ -7,27 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.containers.row_pieces import row_pieces
-from sklearn_struct.exceptions import NonFiniteError
-from sklearn_struct.hidden_markov.gaussian_kernels import diagonal_densities
-from sklearn_struct.hidden_markov.gaussian_lanes import (
-    column_densities,
-    factored_densities,
-    whole_vectors,
-)
+from sklearn_struct.hidden_markov.row_densities import Densities, RowDensities, factors_of
 
 __all__ = [
     "KINDS",
     "Gaussians",
     "covariance_shape",
     "draw_numbers",
-    "is_complete",
     "log_densities",
     "mixed_gaussians",
     "n_parameters",
     "no_lags",
     "of_kind",
-    "patterns",
 ]
 
 # as scikit-learn's GaussianMixture names them
@@ -95,9 +86,10 @@ class Gaussians(NamedTuple):
         """How many numbers are free."""
         return n_parameters(self)
 
-    def log_densities(self, x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
-        """Log-density of some rows of x in each state; that of missing numbers counts as 1."""
-        return log_densities(x[rows], self)
+    def densities(self) -> Densities:
+        """Log-densities of rows in each state; that of missing numbers counts as 1."""
+        tables = RowDensities(self)
+        return lambda x, offsets, rows: tables.of_rows(x[rows])
 
     def with_states_of(self, other: Gaussians, states: np.ndarray) -> Gaussians:
         """The means of some states of another one in the place of these."""
@@ -159,128 +151,9 @@ def mixed_gaussians(share: float, a: Gaussians, b: Gaussians) -> Gaussians:
     )
 
 
-def patterns(x: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Rows of which some numbers are missing and others are not: for each set of missing columns
-    the rows, and which columns are there.
-    """
-    there = ~np.isnan(x)
-    partly = np.flatnonzero(there.any(axis=1) & ~there.all(axis=1))
-    if not len(partly):
-        return []
-    sets, of_row = np.unique(there[partly], axis=0, return_inverse=True)
-    order = np.argsort(of_row, kind="stable")
-    cuts = np.cumsum(np.bincount(of_row.ravel(), minlength=len(sets)))[:-1]
-    return list(zip(np.split(partly[order], cuts), sets, strict=True))
-
-
-def is_complete(x: np.ndarray) -> bool:
-    """Whether no number is missing, so that kernels of `gaussian_lanes` can be called."""
-    # a minimum with NaN is NaN, and takes no table of its size
-    return not (x.size and np.isnan(x.min()))
-
-
 def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
-    """Log-density of each row of x in each state: (n, K). None is -inf: however far away, nothing
-    is impossible.
-
-    NaN is a number that is missing. The density is then that of the numbers that are there; of a
-    row without numbers its logarithm is 0.
-    """
-    # without numeric columns nothing is said about any state, which is the logarithm of 1
-    log_p = np.zeros((len(x), len(gaussians.mean)))
-    if x.shape[1] == 0:
-        return log_p
-    x = np.ascontiguousarray(x, dtype=np.float64)
-    if gaussians.kind in ("diag", "spherical"):
-        _add_diagonal(x, gaussians, log_p)
-    else:
-        _add_rows(x, gaussians, log_p)
-    return log_p
-
-
-def _add_diagonal(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
-    mean = _columns_first(gaussians.mean)
-    variance = _columns_first(gaussians.variance)
-    # a deviation divides before it is squared, as reciprocal variances may be infinite
-    scale = 1 / np.sqrt(variance)
-    constant = -0.5 * np.log(2 * np.pi * variance)
-    if is_complete(x):
-        _write_columns(x, mean, scale, constant.sum(axis=0), log_p)
-    else:
-        diagonal_densities(x, mean, scale, constant, log_p)
-
-
-def _add_rows(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
-    """The densities of rows that have all numbers, and of each pattern those of its columns."""
-    if is_complete(x):
-        _add_complete(x, gaussians, log_p)
-        return
-    missing = np.isnan(x).any(axis=1)
-    parts = [(np.flatnonzero(~missing), np.ones(x.shape[1], dtype=bool)), *patterns(x)]
-    for rows, columns in parts:
-        part = np.zeros((len(rows), log_p.shape[1]))
-        _add_complete(
-            np.ascontiguousarray(x[rows][:, columns]), gaussians.of_columns(columns), part
-        )
-        log_p[rows] = part
-
-
-def _add_complete(x: np.ndarray, gaussians: Gaussians, log_p: np.ndarray) -> None:
-    K, d = gaussians.mean.shape
-    inverse = _inverses(_factors(gaussians))
-    # the determinant of a triangle is the product of its diagonal
-    constant = np.log(np.diagonal(inverse, axis1=1, axis2=2)).sum(axis=1)
-    constant -= 0.5 * d * np.log(2 * np.pi)
-    if gaussians.kind == "full":
-        mean = np.ascontiguousarray(gaussians.mean, dtype=np.float64)
-        rows, columns = np.tril_indices(d)
-        factor = np.ascontiguousarray(inverse[:, rows, columns])
-        factored_densities(x, mean, factor, constant, log_p)
-        return
-    # With one matrix, columns can be made independent once for all states. Distances from a centre
-    # are small where the numbers are not.
-    centre = gaussians.mean.mean(axis=0)
-    mean = inverse[0] @ (gaussians.mean - centre).T
-    tables = mean, np.ones((d, K)), np.repeat(constant, K)
-    for piece in row_pieces(x, 4):
-        # without a name, so that no piece outlives its turn
-        _write_columns((x[piece] - centre) @ inverse[0].T, *tables, log_p[piece])
-
-
-def _write_columns(
-    x: np.ndarray, mean: np.ndarray, scale: np.ndarray, constant: np.ndarray, log_p: np.ndarray
-) -> None:
-    """Log-densities of independent columns, with tables (d, K) and constants (K,)."""
-    column_densities(x, whole_vectors(mean), whole_vectors(scale), whole_vectors(constant), log_p)
-
-
-def _columns_first(table: np.ndarray) -> np.ndarray:
-    """(K, d) as (d, K), in the order of memory that kernels read."""
-    return np.ascontiguousarray(table.T, dtype=np.float64)
-
-
-def _inverses(factors: np.ndarray) -> np.ndarray:
-    """The inverses of lower triangles (K, d, d), row by row of all at once."""
-    inverses = np.zeros_like(factors)
-    for r in range(factors.shape[1]):
-        above = inverses[:, :r, :r]
-        inverses[:, r, r] = 1 / factors[:, r, r]
-        known = (factors[:, r, None, :r] @ above)[:, 0]
-        inverses[:, r, :r] = -known * inverses[:, r, r, None]
-    return inverses
-
-
-def _factors(gaussians: Gaussians) -> np.ndarray:
-    """Cholesky factors of the covariances, (K, d, d), or (1, d, d) where they are tied."""
-    matrices = gaussians.covariance if gaussians.kind == "full" else gaussians.covariance[None]
-    try:
-        factors: np.ndarray = np.linalg.cholesky(matrices)
-    except np.linalg.LinAlgError as error:
-        raise NonFiniteError(
-            "a covariance matrix is singular in the precision of numbers, as columns of X depend "
-            "on each other: remove one of these columns, or raise `min_variance`"
-        ) from error
-    return factors
+    """Log-density of each row of x in each state: (n, K); see `RowDensities`."""
+    return RowDensities(gaussians).of_rows(x)
 
 
 def draw_numbers(
@@ -293,10 +166,10 @@ def draw_numbers(
     if gaussians.kind in ("diag", "spherical") or mean.shape[1] == 0:
         away = np.sqrt(gaussians.variance[states]) * noise
     elif gaussians.kind == "tied":
-        away = noise @ _factors(gaussians)[0].T
+        away = noise @ factors_of(gaussians)[0].T
     else:
         away = np.empty_like(noise)
-        factors = _factors(gaussians)
+        factors = factors_of(gaussians)
         for k in np.unique(states):
             away[states == k] = noise[states == k] @ factors[k].T
     numbers: np.ndarray = mean + away

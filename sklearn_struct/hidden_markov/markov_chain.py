@@ -13,17 +13,17 @@ import numpy as np
 
 from sklearn_struct.containers.structures import Potentials, Structure, ends
 from sklearn_struct.hidden_markov.densities import log_prior, log_ratios
+from sklearn_struct.hidden_markov.end_kernels import add_sums_of_ends, add_to_ends
 
 __all__ = [
     "Markov",
     "Steps",
     "as_states",
     "at_least",
-    "choose",
     "contexts",
-    "draw",
     "ends_itself",
     "estimate",
+    "following",
     "log_likelihood",
     "n_contexts",
     "named",
@@ -43,11 +43,11 @@ __all__ = [
     "with_unseen",
 ]
 
-PART = 24_000  # tokens times contexts of a block of EM
-# and with few contexts as many tokens as keep eight lanes busy (`inference.chains.cuts`)
+# tokens of a block of EM; with few contexts as many as keep eight lanes busy
+# (`inference.chains.cuts`)
 FEW_CONTEXTS = 12
-LEAST_OF_FEW = 6000
-LEAST_OF_MANY = 3000
+TOKENS_IF_FEW = 6000
+TOKENS_IF_MANY = 3000
 # an expected count that is none: inference may have raised it (`inference.chains.floored_numbers`)
 NO_COUNT = 1e-100
 
@@ -71,8 +71,7 @@ def n_contexts(K: int, order: int) -> int:
 
 def tokens_of_block(K: int, order: int) -> int:
     """How many tokens of many have room at a time in EM."""
-    C = n_contexts(K, order)
-    return max(LEAST_OF_FEW if C <= FEW_CONTEXTS else LEAST_OF_MANY, PART // C)
+    return TOKENS_IF_FEW if n_contexts(K, order) <= FEW_CONTEXTS else TOKENS_IF_MANY
 
 
 def order_of(transition: np.ndarray) -> int:
@@ -120,7 +119,7 @@ def of_named(tables: dict[str, np.ndarray]) -> Markov:
     )
 
 
-def _following(C: int, K: int) -> np.ndarray:
+def following(C: int, K: int) -> np.ndarray:
     """The context (C, K) to which each label leads from each context."""
     labels = np.arange(K)
     return np.broadcast_to(labels, (C, K)) if C == K else (np.arange(C) % K)[:, None] * K + labels
@@ -149,7 +148,7 @@ def steps(markov: Markov) -> Steps:
     start = np.full(C, -np.inf)
     start[C - K :] = markov.start
     transition = np.ascontiguousarray(markov.transition, dtype=np.float64)
-    first = np.ascontiguousarray(_following(C, K)[:, 0], dtype=np.int64)
+    first = np.ascontiguousarray(following(C, K)[:, 0], dtype=np.int64)
     later = (1, C) if C == K else (K, C - K)
     return Steps(start, transition, np.exp(transition), first, *later)
 
@@ -171,14 +170,14 @@ def potentials(markov: Markov, emission: np.ndarray, structure: Structure) -> Po
     """Potentials for `inference.chains`: exp of a labelling's score is its joint probability with
     what was emitted. The memory of `emission` becomes that of scores of labels.
     """
-    (first, last), K, C = ends(structure), *reversed(markov.transition.shape)
+    C, K = markov.transition.shape
     node = emission
-    node[first] += markov.start
+    start = np.ascontiguousarray(markov.start, dtype=np.float64)
     if C == K:
-        # zeros where ends have no probability of their own
-        if markov.stop.any():
-            node[last] += markov.stop
+        stop = np.ascontiguousarray(markov.stop, dtype=np.float64)
+        add_to_ends(start, stop, structure.offsets, node)
         return Potentials(node, (markov.transition.reshape(1, -1),))
+    add_to_ends(start, np.zeros(K), structure.offsets, node)
     begins, finals, single = _places(structure)
     # a sequence of one token has no pair to which its end could be added
     node[single] += markov.stop[C - K :]
@@ -210,11 +209,12 @@ def _places(structure: Structure) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def read_counts(marginals: Potentials, structure: Structure, K: int, order: int) -> Markov:
     """Expected counts of marginals, of which those of pairs were added to `room`."""
-    first, last = ends(structure)
     node, (pairs, *triples) = marginals
-    start = node[first].sum(axis=0)
+    start, last = np.zeros((2, K))
+    add_sums_of_ends(node, structure.offsets, start, last)
     if order == 1:
-        return Markov(start, pairs.sum(axis=0).reshape(K, K), node[last].sum(axis=0))
+        transition = pairs[0] if len(pairs) == 1 else pairs.sum(axis=0)
+        return Markov(start, transition.reshape(K, K), last)
     begins, finals, single = _places(structure)
     after_pairs = triples[0].sum(axis=0).reshape(-1, K)
     after_first = pairs[begins].sum(axis=0).reshape(K, K)
@@ -238,7 +238,7 @@ def as_states(markov: Markov) -> tuple[np.ndarray, ...]:
     start = np.zeros(C)
     transition = np.zeros((C, C))
     start[C - K :] = np.exp(markov.start)
-    transition[np.arange(C)[:, None], _following(C, K)] = np.exp(markov.transition)
+    transition[np.arange(C)[:, None], following(C, K)] = np.exp(markov.transition)
     before = np.full(C, -1)
     before[: C - K] = np.arange(C - K) // K
     return start, transition, np.exp(markov.stop), np.arange(C) % K, before
@@ -289,9 +289,10 @@ def estimate(counts: Markov, smoothing: float, stop: bool) -> Markov:
 
 def log_likelihood(weight: np.ndarray, log_Z: np.ndarray) -> float:
     """The weighted sum of the log Z of sequences; one of weight 0 may have -inf."""
-    used = weight > 0
-    # 0 times -inf would be NaN
-    return float(np.sum(weight[used] * log_Z[used]))
+    if not weight.all():
+        # 0 times -inf would be NaN
+        log_Z = np.where(weight > 0, log_Z, 0.0)
+    return float((weight * log_Z).sum())
 
 
 def with_unseen(counts: Markov, markov: Markov, stop: bool) -> Markov:
@@ -332,7 +333,7 @@ def _leads(possible: Markov) -> np.ndarray:
     """Which contexts lead to which in one step (C, C)."""
     C, K = possible.transition.shape
     leads = np.zeros((C, C), dtype=bool)
-    leads[np.arange(C)[:, None], _following(C, K)] = possible.transition
+    leads[np.arange(C)[:, None], following(C, K)] = possible.transition
     return leads
 
 
@@ -350,46 +351,3 @@ def terminates(markov: Markov) -> bool:
     for _ in range(len(ends)):
         ends = ends | leads[:, ends].any(axis=1)
     return bool(np.all(ends[reachable(possible)]))
-
-
-def draw(
-    markov: Markov, n: int, rng: np.random.RandomState, length: int | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Codes and offsets of n labellings, that end by themselves or have the same length."""
-    C, K = markov.transition.shape
-    following = _following(C, K)
-    rows = np.exp(
-        np.column_stack([markov.transition, markov.stop if length is None else np.full(C, -np.inf)])
-    )
-    steps = [choose(np.exp(markov.start)[None], np.zeros(n, dtype=int), rng)]
-    alive = np.arange(n)
-    taken = [alive]
-    context = C - K + steps[0]
-    while len(alive) and (length is None or len(steps) < length):
-        labels = choose(rows, context, rng)
-        alive = alive[labels < K]
-        context = context[labels < K]
-        labels = labels[labels < K]
-        context = following[context, labels]
-        steps.append(labels)
-        taken.append(alive)
-    sequences = np.concatenate(taken)
-    # stable: tokens of one sequence stay in the order in which they were drawn
-    codes = np.concatenate(steps)[np.argsort(sequences, kind="stable")]
-    return codes.astype(np.int32), np.concatenate(
-        [[0], np.cumsum(np.bincount(sequences, minlength=n))]
-    )
-
-
-def choose(table: np.ndarray, rows: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """For each entry of `rows` a column of that row of the table, with the probabilities (up to a
-    factor) there.
-    """
-    cumulated = np.cumsum(table, axis=1)
-    passed = rng.random_sample(len(rows)) * cumulated[rows, -1]
-    states = np.empty(len(rows), dtype=np.int64)
-    for row in np.unique(rows):
-        here = rows == row
-        # "right": what has probability 0 ends where the one before it ends, and is never chosen
-        states[here] = np.searchsorted(cumulated[row], passed[here], side="right")
-    return states

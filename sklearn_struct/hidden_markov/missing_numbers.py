@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.containers.row_pieces import row_pieces
-from sklearn_struct.hidden_markov.gaussians import Gaussians, is_complete, patterns
+from sklearn_struct.hidden_markov.gaussians import Gaussians
+from sklearn_struct.hidden_markov.row_densities import is_complete, patterns
 
 __all__ = ["Incomplete", "is_incomplete"]
 

@@ -19,15 +19,15 @@ from sklearn_struct.hidden_markov.gaussian_moments import (
 from sklearn_struct.hidden_markov.gaussians import (
     Gaussians,
     draw_numbers,
-    log_densities,
     no_lags,
     of_kind,
 )
 from sklearn_struct.hidden_markov.gaussians import n_parameters as of_components
-from sklearn_struct.hidden_markov.markov_chain import choose
+from sklearn_struct.hidden_markov.markov_draws import choose
 from sklearn_struct.hidden_markov.mixture_kernels import components_shares, components_sums
 from sklearn_struct.hidden_markov.moments import Moments, known_posteriors, moments_of
 from sklearn_struct.hidden_markov.random_gaussians import random_gaussians
+from sklearn_struct.hidden_markov.row_densities import Densities, RowDensities
 
 __all__ = ["MixtureSteps", "Mixtures", "mixture_shape"]
 
@@ -98,15 +98,23 @@ class Mixtures(NamedTuple):
             free -= K * (M - 1) * d * (d + 1) // 2
         return free
 
-    def log_densities(self, x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
-        """Log-density of some rows of x in each state; that of missing numbers counts as 1."""
-        out = np.empty((len(x[rows]), len(self.log_weight)))
-        components_sums(self.weighted(x[rows]), out)
-        return out
+    def densities(self) -> Densities:
+        """Log-densities of rows in each state; that of missing numbers counts as 1."""
+        tables = RowDensities(self.components)
+
+        def of_rows(x: np.ndarray, offsets: np.ndarray, rows: slice) -> np.ndarray:
+            out = np.empty((len(x[rows]), len(self.log_weight)))
+            components_sums(self._weighted(tables, x[rows]), out)
+            return out
+
+        return of_rows
 
     def weighted(self, x: np.ndarray) -> np.ndarray:
         """Logarithms of weights times densities of the components, (n, K * M)."""
-        log_p = log_densities(x, self.components)
+        return self._weighted(RowDensities(self.components), x)
+
+    def _weighted(self, tables: RowDensities, x: np.ndarray) -> np.ndarray:
+        log_p = tables.of_rows(x)
         log_p += self.log_weight.ravel()
         return log_p
 

@@ -7,8 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sklearn_struct.compiled.simd import padded
 from sklearn_struct.containers.row_pieces import row_pieces
-from sklearn_struct.hidden_markov.gaussian_kernels import add_masses, add_squares, add_sums
+from sklearn_struct.hidden_markov.gaussian_kernels import (
+    add_masses,
+    add_squares,
+    add_sums,
+    merge_moments,
+)
 from sklearn_struct.hidden_markov.gaussian_lanes import (
     MANY,
     add_column_moments,
@@ -16,8 +22,9 @@ from sklearn_struct.hidden_markov.gaussian_lanes import (
     add_outer,
     whole_vectors,
 )
-from sklearn_struct.hidden_markov.gaussians import Gaussians, is_complete, of_kind
+from sklearn_struct.hidden_markov.gaussians import Gaussians, of_kind
 from sklearn_struct.hidden_markov.missing_numbers import Incomplete
+from sklearn_struct.hidden_markov.row_densities import is_complete
 
 __all__ = [
     "Moments",
@@ -42,6 +49,8 @@ class Sums(NamedTuple):
 
     def merged(self, other: Sums) -> Sums:
         """Those of the rows of both."""
+        if not self.mass.size:
+            return self
         return Sums(self.mass + other.mass, self.total + other.total)
 
 
@@ -78,16 +87,9 @@ class Moments(NamedTuple):
         """
         if not self.mean.size:
             return self
-        mass, mean = merged_means(self.mass, self.mean, other.mass, other.mean)
-        away = other.mean - self.mean
-        between = self.mass * (other.mass / np.maximum(mass, TINY)) * away
-        if has_matrices(self):
-            scatter = between[:, :, None] * away[:, None, :]
-        else:
-            scatter = between * away
-        scatter += self.scatter
-        scatter += other.scatter
-        return Moments(mass, mean, scatter)
+        of_both = Moments(*(table.copy() for table in self))
+        merge_moments(*(_flat(table) for table in (*of_both, *other)))
+        return of_both
 
     def _of_states(self, states: slice) -> Moments:
         return Moments(*(table[states] for table in self))
@@ -104,6 +106,11 @@ def merged_means(
     share = np.where(is_heavier, mass, other_mass) / np.maximum(total, TINY)
     away = other_mean - mean
     return total, np.where(is_heavier, other_mean - share * away, mean + share * away)
+
+
+def _flat(table: np.ndarray) -> np.ndarray:
+    """What a table has of each state (K, m)."""
+    return np.ascontiguousarray(table).reshape(len(table), -1)
 
 
 def has_matrices(moments: Moments) -> bool:
@@ -190,11 +197,13 @@ def _columns(x: np.ndarray, weight: np.ndarray) -> Moments:
     x = np.ascontiguousarray(x, dtype=np.float64)
     weight = np.ascontiguousarray(weight, dtype=np.float64)
     K = weight.shape[1]
-    mean = whole_vectors(np.zeros((x.shape[1], K)))
-    squares = np.zeros_like(mean)
-    mass = np.zeros(mean.shape[1])
-    add_column_moments(x, weight, mass, mean, squares)
-    of_columns = np.repeat(mass[:K, None], x.shape[1], axis=1)
+    d = x.shape[1]
+    # one piece of memory for all tables
+    room = np.zeros((1 + 2 * d, padded(K)))
+    mean = room[1 : 1 + d]
+    squares = room[1 + d :]
+    add_column_moments(x, weight, room[0], mean, squares)
+    of_columns = np.repeat(room[0, :K, None], d, axis=1)
     return Moments(of_columns, _states_first(mean, K), _states_first(squares, K))
 
 

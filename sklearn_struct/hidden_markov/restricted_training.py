@@ -7,14 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.hidden_markov.em_steps import (
-    Expectation,
-    HiddenMarkov,
-    Options,
-    Training,
-)
+from sklearn_struct.hidden_markov.em_steps import Expectation, Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import most_probable
 from sklearn_struct.hidden_markov.gaussians import Gaussians
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov
 from sklearn_struct.hidden_markov.normal_priors import NormalPrior
 from sklearn_struct.hidden_markov.observed import Observed

@@ -13,8 +13,9 @@ from sklearn_struct.hidden_markov.gaussian_moments import (
     least_variances,
     raised,
 )
-from sklearn_struct.hidden_markov.gaussians import KINDS, Gaussians, log_densities, patterns
+from sklearn_struct.hidden_markov.gaussians import KINDS, Gaussians, log_densities
 from sklearn_struct.hidden_markov.number_steps import number_steps
+from sklearn_struct.hidden_markov.row_densities import patterns
 
 pytestmark = pytest.mark.twins
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)

@@ -15,8 +15,8 @@ from sklearn_struct.hidden_markov.gaussians import (
     log_densities,
     mixed_gaussians,
     of_kind,
-    patterns,
 )
+from sklearn_struct.hidden_markov.row_densities import patterns
 
 pytestmark = pytest.mark.twins
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)

@@ -37,8 +37,9 @@ from sklearn_struct.estimators.hidden_markov.stream_parameters import StreamPara
 from sklearn_struct.estimators.hidden_states.restarts import seeds
 from sklearn_struct.exceptions import UnknownLabelError
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Options, Training
+from sklearn_struct.hidden_markov.em_steps import Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.poisson import least_rates
 

@@ -27,9 +27,7 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
     refuse_gaps,
 )
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
-from sklearn_struct.hidden_markov.em_steps import (
-    HiddenMarkov,
-)
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import named, named_shapes, of_named, order_of
 from sklearn_struct.hidden_markov.observed import Observed
 

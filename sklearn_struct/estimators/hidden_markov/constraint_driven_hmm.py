@@ -32,12 +32,9 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
 )
 from sklearn_struct.exceptions import EmptyDataError, UnknownLabelError
 from sklearn_struct.hidden_markov.constraint_rounds import ConstraintRounds
-from sklearn_struct.hidden_markov.em_steps import (
-    HiddenMarkov,
-    Options,
-    Training,
-)
+from sklearn_struct.hidden_markov.em_steps import Options, Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.soft_constraints import SoftConstraints, Wanted
 from sklearn_struct.solvers.em import Maximum, em

@@ -18,8 +18,8 @@ from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearn
 from sklearn_struct.estimators.hidden_markov.stream_learning import INPUT, LARGEST
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
 from sklearn_struct.hidden_markov.driven_transitions import log_transitions
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
-from sklearn_struct.hidden_markov.markov_chain import choose
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
+from sklearn_struct.hidden_markov.markov_draws import choose
 
 __all__ = ["BaseDrivenPredictions"]
 

@@ -14,7 +14,8 @@ from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.hidden_markov.clusters import clusters
 from sklearn_struct.exceptions import ForbiddenLabelError
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
-from sklearn_struct.hidden_markov.em_steps import Expectation, HiddenMarkov, Training
+from sklearn_struct.hidden_markov.em_steps import Expectation, Training
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.solvers.em import Maximum, em
 
 __all__ = ["learn", "spread_out", "start"]

@@ -16,9 +16,9 @@ from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 from sklearn_struct.hidden_markov.carried_numbers import carried, last_rows
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov
 from sklearn_struct.hidden_markov.filter_states import FilterState
 from sklearn_struct.hidden_markov.forecasts import forecasts
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.online import Progressed, filtered, labels_of, smoothed
 
 __all__ = ["BaseOnlinePredictions"]

@@ -15,8 +15,9 @@ from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearn
 from sklearn_struct.estimators.hidden_markov.em_fit import spread_out, start
 from sklearn_struct.exceptions import ForbiddenLabelError, LengthMismatchError, NonFiniteError
 from sklearn_struct.hidden_markov.em_starts import labelled_start
-from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Training
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.free_parameters import n_parameters
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, ends_itself, reachable
 from sklearn_struct.hidden_markov.normal_priors import NormalPrior
 from sklearn_struct.hidden_markov.observed import Observed

@@ -20,12 +20,8 @@ from sklearn_struct.encoding.sequences import as_list, check_numbers
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.m_estimation.locally_uniform import locally_uniform
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
-from sklearn_struct.hidden_markov.em_steps import (
-    HiddenMarkov,
-    joint,
-    possible_potentials,
-    potentials,
-)
+from sklearn_struct.hidden_markov.em_steps import joint, possible_potentials, potentials
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import as_states, at_least, raised
 from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.path_sums import StateChain, beside

@@ -48,8 +48,8 @@ from sklearn_struct.inference.chains.floored_numbers import (
     MOST,
     SPREAD,
     floored,
+    raise_table,
     raised_exp,
-    raised_table,
 )
 from sklearn_struct.inference.chains.scaled_numbers import are_possible
 
@@ -105,9 +105,9 @@ def expectations(
     longest = int(np.diff(structure.offsets).max(initial=0))
     top = edge.max()
     scores = edge.reshape(K, K) - top
-    rooms = _rooms(
-        raised_table(edge, top).reshape(K, K), longest, not float(scores.min()) > -SPREAD
-    )
+    table = np.empty(edge.shape[1])
+    raise_table(edge, top, table)
+    rooms = _rooms(table.reshape(K, K), longest, not float(scores.min()) > -SPREAD)
     is_left = np.zeros(len(weight), dtype=bool)
     pairs = np.zeros_like(scores)
     _expectations(node, structure.offsets, weight, *rooms, pairs, log_Z, is_left)

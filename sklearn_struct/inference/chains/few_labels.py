@@ -18,6 +18,7 @@ the next one began with. Where that fails, scores are made again, and sums are t
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,17 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.inference.chains.cuts import Cuts, cut
 from sklearn_struct.inference.chains.first_order_log_lists import log_expectations
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
-from sklearn_struct.inference.chains.floored_numbers import MOST, SPREAD, raised_table
-from sklearn_struct.inference.chains.joints_of_pieces import Joints, is_alike, join, joints_of
+from sklearn_struct.inference.chains.floored_numbers import MOST, SPREAD, raise_table
+from sklearn_struct.inference.chains.joints_of_pieces import Joints, is_alike, join
 from sklearn_struct.inference.chains.passes_of_pieces import go_back, go_forward
-from sklearn_struct.inference.chains.pieces import Pieces, even, find_begins, n_rows, pieces_of
+from sklearn_struct.inference.chains.pieces import (
+    STRETCH,
+    Pieces,
+    even,
+    find_begins,
+    n_rows,
+    span_of,
+)
 from sklearn_struct.inference.chains.scaled_numbers import are_possible
 
 __all__ = ["expectations"]
@@ -70,7 +78,8 @@ def expectations(
     most_steps = DEAR_STEPS if PATIENT_LABELS < K else cuts.n_steps
     room = workspace((n_rows(cuts.n_steps, K, edge.shape[1], n), LANES), np.float64)
     arguments = node, edge, structure.offsets, weight
-    outcome = _expectations(*arguments, cuts, room, most_steps, again is None, sums, log_Z)
+    # a plain tuple: calls with one that has names leave objects behind for a while
+    outcome = _expectations(*arguments, tuple(cuts), room, most_steps, again is None, sums, log_Z)
     if outcome == _FAILED:
         if again is not None:
             node[:] = again()
@@ -103,7 +112,7 @@ def _expectations(
     edge: np.ndarray,
     offsets: np.ndarray,
     weight: np.ndarray,
-    cuts: Cuts,
+    parts_of_cuts: tuple[Any, ...],
     room: np.ndarray,
     most_steps: int,
     keeps: bool,
@@ -114,11 +123,14 @@ def _expectations(
     they were if this `keeps` them.
     """
     n, K = node.shape
+    cuts = Cuts(*parts_of_cuts)
     top, smallest, all_count = _survey(edge, weight)
     if not (all_count and np.isfinite(top) and are_possible(node, 0, n)):
         return _REFUSED
-    pieces = pieces_of(room, cuts.n_steps, raised_table(edge, top), K, n)
-    joints = joints_of(len(cuts.first), K, edge.shape[1])
+    E = np.empty(edge.shape[1])
+    raise_table(edge, top, E)
+    pieces = _pieces_of(room, cuts.n_steps, E, K, n)
+    joints = _joints_of(len(cuts.first), K, edge.shape[1])
     if not join(node, offsets, cuts, pieces, most_steps, joints):
         return _REFUSED
     can_fail = not top - smallest < SPREAD
@@ -135,6 +147,48 @@ def _expectations(
     for i in range(len(log_Z)):
         log_Z[i] += top * max(offsets[i + 1] - offsets[i] - 1, 0)
     return _DONE
+
+
+@inlined
+def _pieces_of(room: np.ndarray, S: int, E: np.ndarray, K: int, n_tokens: int) -> Pieces:
+    """Room for S steps of K labels, of the rows (`n_rows`, 8) of one piece of memory: allocations
+    cost as much as sums.
+    """
+    span = span_of(S, n_tokens)
+    # sums over pairs read one row behind the last one, if there is an odd number of labels
+    table = span * K + K % 2
+    marks = (S + span - 1) // span * K
+    U = marks + table
+    tops = U + span
+    A = tops + K + table
+    scale = A + span
+    nodes = scale + STRETCH * K
+    M = nodes + len(E)
+    pairs = M + even(K) ** 2
+    return Pieces(
+        np.empty(S, np.uint8),
+        E,
+        room[:marks],
+        room[marks:U],
+        room[U:tops],
+        room[tops:A],
+        room[A:scale],
+        np.empty(span, np.bool_),
+        room[scale:nodes],
+        room[nodes:M],
+        room[M:pairs],
+        room[pairs : pairs + K],
+        room[pairs + K : pairs + 2 * K],
+    )
+
+
+@inlined
+def _joints_of(n_pieces: int, K: int, n_pairs: int) -> Joints:
+    """Room for those of pieces."""
+    ends = np.empty((2, n_pieces, K))
+    products = np.empty((2, n_pieces, n_pairs))
+    is_whole = np.empty(n_pieces, np.bool_)
+    return Joints(ends[0], ends[1], products[0], products[1], is_whole, np.empty(K, np.bool_))
 
 
 @inlined

@@ -20,7 +20,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import Vector, exp, if_larger, maximum, splat
 
-__all__ = ["FLOOR", "LEAST", "MOST", "SPREAD", "floored", "raised_exp", "raised_table"]
+__all__ = ["FLOOR", "LEAST", "MOST", "SPREAD", "floored", "raise_table", "raised_exp"]
 
 FLOOR = 1e-150
 LEAST = 1e-150  # times FLOOR it is a number still
@@ -44,12 +44,10 @@ def floored(x: Vector, u: Vector, product: Vector) -> Vector:
 
 
 @kernel
-def raised_table(scores: np.ndarray, top: float) -> np.ndarray:
-    """exp of the scores of pairs less `top`, which is the largest one: at least `LEAST`, but 0 of
-    -inf.
+def raise_table(scores: np.ndarray, top: float, out: np.ndarray) -> None:
+    """Write exp of the scores of pairs (1, m) less `top`, which is the largest one: at least
+    `LEAST`, but 0 of -inf.
     """
-    table = np.zeros(scores.size)
-    for m in range(scores.size):
-        if scores.flat[m] > -np.inf:
-            table[m] = max(np.exp(scores.flat[m] - top), LEAST)
-    return table
+    for m in range(scores.shape[1]):
+        x = scores[0, m]
+        out[m] = max(np.exp(x - top), LEAST) if x > -np.inf else 0.0

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
+from sklearn_struct.compiled.kernel import inlined, uncounted
 from sklearn_struct.compiled.simd import LANES, Vector, add, div, fma, keep, load, mul, splat, store
 from sklearn_struct.inference.chains.cuts import Cuts
 from sklearn_struct.inference.chains.floored_numbers import FLOOR, floored
@@ -31,7 +31,7 @@ from sklearn_struct.inference.chains.pieces import (
     move,
 )
 
-__all__ = ["Joints", "is_alike", "join", "joints_of"]
+__all__ = ["Joints", "is_alike", "join"]
 
 FEWEST_STEPS = 24  # between two looks at a product
 ALIKE = 1e-14  # relative differences of rows that are proportional, but for rounding
@@ -52,15 +52,6 @@ class Joints(NamedTuple):
     end: np.ndarray
     is_whole: np.ndarray
     can: np.ndarray  # (K,) which labels are possible, of one piece at a time
-
-
-@kernel
-def joints_of(n_pieces: int, K: int, n_pairs: int) -> Joints:
-    """Room for those of pieces."""
-    ends = np.empty((2, n_pieces, K))
-    products = np.empty((2, n_pieces, n_pairs))
-    is_whole = np.empty(n_pieces, np.bool_)
-    return Joints(ends[0], ends[1], products[0], products[1], is_whole, np.empty(K, np.bool_))
 
 
 @uncounted

@@ -33,7 +33,7 @@ __all__ = [
     "is_due",
     "move",
     "n_rows",
-    "pieces_of",
+    "span_of",
 ]
 
 ALL = 255  # the bits of eight lanes
@@ -67,49 +67,16 @@ class Pieces(NamedTuple):
 
 @kernel
 def n_rows(S: int, K: int, n_pairs: int, n_tokens: int) -> int:
-    """How many rows of eight numbers `pieces_of` needs."""
-    span = _span(S, n_tokens)
+    """How many rows of eight numbers all but the first fields of `Pieces` need."""
+    span = span_of(S, n_tokens)
     of_steps = (S + span - 1) // span * K + 2 * (span * K + K % 2) + K + 2 * span
     return of_steps + STRETCH * K + n_pairs + even(K) ** 2 + 2 * K
 
 
-@inlined
-def _span(S: int, n_tokens: int) -> int:
+@kernel
+def span_of(S: int, n_tokens: int) -> int:
     """As many steps as take a sixth of the memory of the scores of all tokens."""
     return min(S, STRETCH * max(n_tokens // (12 * LANES * STRETCH), 1))
-
-
-@kernel
-def pieces_of(room: np.ndarray, S: int, E: np.ndarray, K: int, n_tokens: int) -> Pieces:
-    """Room for S steps of K labels, of the rows (`n_rows`, 8) of one piece of memory: allocations
-    cost as much as sums.
-    """
-    span = _span(S, n_tokens)
-    # sums over pairs read one row behind the last one, if there is an odd number of labels
-    table = span * K + K % 2
-    marks = (S + span - 1) // span * K
-    U = marks + table
-    tops = U + span
-    A = tops + K + table
-    scale = A + span
-    nodes = scale + STRETCH * K
-    M = nodes + len(E)
-    pairs = M + even(K) ** 2
-    return Pieces(
-        np.empty(S, np.uint8),
-        E,
-        room[:marks],
-        room[marks:U],
-        room[U:tops],
-        room[tops:A],
-        room[A:scale],
-        np.empty(span, np.bool_),
-        room[scale:nodes],
-        room[nodes:M],
-        room[M:pairs],
-        room[pairs : pairs + K],
-        room[pairs + K : pairs + 2 * K],
-    )
 
 
 @inlined
