@@ -87,7 +87,9 @@ class ConstraintRounds(NamedTuple):
 
         def work(b: int) -> None:
             block: Block = training.blocks[b]
-            theta = potentials(model.markov, training.clamped(emissions, block), block.structure)
+            theta = potentials(
+                model.markov, training.clamped(emissions, block.tokens), block.structure
+            )
             states = np.zeros((self.n_best, len(theta.node)), np.int32)
             of_block = np.empty((self.n_best, block.structure.n_examples))
             wanted = self.wanted[block.tokens]

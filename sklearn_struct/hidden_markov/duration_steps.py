@@ -203,5 +203,5 @@ class DurationTraining:
     def _segments(self, model: SemiMarkov, block: Block) -> semi_markov.Segments:
         """Those of a block that known states allow."""
         emissions = Emissions(model.hidden, self.plain.observed)
-        emitted = self.plain.clamped(emissions, block)
+        emitted = self.plain.clamped(emissions, block.tokens)
         return semi_markov.segments(model, emitted, block.structure.offsets)

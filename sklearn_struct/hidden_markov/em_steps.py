@@ -287,14 +287,16 @@ class Training:
         def work(b: int) -> tuple[Expectation, float]:
             block = self.blocks[b]
 
-            def scores() -> Potentials:
-                return with_chain(model, self.observed, self.clamped(emissions, block), block)
-
-            theta = scores()
+            emitted = self.clamped(emissions, block.tokens)
+            theta = with_chain(model, self.observed, emitted, block)
             sums = room(theta, block)
             weight = self.weight[block.examples]
             log_Z = np.empty(block.structure.n_examples)
-            self.inference.expectations(theta, block.structure, weight, sums, log_Z, scores)
+
+            def again(i: int, rows: np.ndarray) -> None:
+                self._write_scores(emissions, block.tokens.start + block.structure.offsets[i], rows)
+
+            self.inference.expectations(theta, block.structure, weight, sums, log_Z, again)
             marginals = Potentials(theta.node, sums)
             markov = chains.read_counts(
                 marginals, block.structure, self.n_labels, self.options.order
@@ -308,15 +310,24 @@ class Training:
         expected, value = self.pool.fold(work, both, len(self.blocks))
         return expected, value + self.constant + self.prior(model)
 
-    def clamped(self, emissions: Emissions, block: Block) -> np.ndarray:
-        """Emissions with -inf for all labels but the known one of each token."""
-        scores = emissions.of_rows(block.tokens)
-        codes = self.codes[block.tokens]
+    def clamped(self, emissions: Emissions, rows: slice) -> np.ndarray:
+        """Emissions of some tokens, with -inf for all labels but the known one of each."""
+        scores = emissions.of_rows(rows)
+        codes = self.codes[rows]
         if not self.any_known:
             return scores
         # log Z over what known labels allow is what EM raises
         scores[(codes >= 0)[:, None] & (codes[:, None] != np.arange(self.n_labels))] = -np.inf
         return scores
+
+    def _write_scores(self, emissions: Emissions, first: int, out: np.ndarray) -> None:
+        """The scores of labels of the tokens of a sequence, from its `first` one on."""
+        # a few tokens at a time, so that these scores are not there twice
+        for begin in range(0, len(out), chains.TOKENS_IF_FEW):
+            end = min(begin + chains.TOKENS_IF_FEW, len(out))
+            out[begin:end] = self.clamped(emissions, slice(first + begin, first + end))
+        one = self.inference.structure(np.array([0, len(out)]), listed=False)
+        chains.potentials(emissions.model.markov, out, one)
 
     def maximise(self, expectation: Expectation) -> HiddenMarkov:
         """The most probable parameters, given expected counts."""

@@ -73,11 +73,12 @@ class Chain(Inference):
         weight: np.ndarray,
         sums: tuple[np.ndarray, ...],
         log_Z: np.ndarray,
-        again: Callable[[], Potentials] | None = None,
+        again: Callable[[int, np.ndarray], None] | None = None,
     ) -> None:
         """Turn scores of labels into their weighted marginals, in place; add those of cliques to
-        `sums`, tables like those of the `out` of `marginals`; write log Z. `again` makes the same
-        potentials once more, for where sums fail: without it, scores may need to be copied.
+        `sums`, tables like those of the `out` of `marginals`; write log Z. ``again(i, rows)``
+        writes the same scores of the tokens of sequence i once more, for where sums fail: without
+        it, scores may need to be copied.
 
         Tokens whose sequence has weight 0 or no allowed labelling get zeros. Only sums over
         sequences count: of few labels this is several times faster than `marginals`, and the last
@@ -91,8 +92,7 @@ class Chain(Inference):
         arguments = tables(potentials), links(structure), weight, sums[0], log_Z
         quicker: ModuleType = few_labels
         products = _products(potentials)
-        made = None if again is None else lambda: again().node
-        if not quicker.expectations(*arguments, made):
+        if not quicker.expectations(*arguments, again):
             patiently(lambda: products.expectations(*arguments), 2 * _steps(potentials))
 
     def tangent(

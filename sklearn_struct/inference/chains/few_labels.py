@@ -49,10 +49,6 @@ FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it sa
 # where they must have many steps.
 PATIENT_LABELS = 6
 DEAR_STEPS = 72
-# what came of sums
-_DONE = 0
-_REFUSED = 1
-_FAILED = 2
 
 
 def expectations(
@@ -61,11 +57,11 @@ def expectations(
     weight: np.ndarray,
     sums: np.ndarray,
     log_Z: np.ndarray,
-    again: Callable[[], np.ndarray] | None = None,
+    again: Callable[[int, np.ndarray], None] | None = None,
 ) -> bool:
     """As `first_order.expectations`; or return False, and leave scores and sums as they were, where
-    that is quicker. Where something might be lost, `again` makes the same scores of labels once
-    more, which are else kept beside.
+    that is quicker. For sequences of which something might be lost, `again` writes the same scores
+    of labels once more, as `Chain.expectations` says; without it they are kept beside.
     """
     node, edge = potentials
     n, K = node.shape
@@ -73,19 +69,33 @@ def expectations(
         return False
     if len(edge) != 1 or len(sums) != 1:
         return False
-    cuts = cut(structure.offsets)
+    offsets = structure.offsets
+    if again is None:
+        again = _copies(node.copy(), offsets)
+    cuts = cut(offsets)
     # with as many steps as there are, products are never too dear
     most_steps = DEAR_STEPS if PATIENT_LABELS < K else cuts.n_steps
     room = workspace((n_rows(cuts.n_steps, K, edge.shape[1], n), LANES), np.float64)
-    arguments = node, edge, structure.offsets, weight
+    is_left = np.zeros(len(weight), dtype=bool)
+    arguments = node, edge, offsets, weight
     # a plain tuple: calls with one that has names leave objects behind for a while
-    outcome = _expectations(*arguments, tuple(cuts), room, most_steps, again is None, sums, log_Z)
-    if outcome == _FAILED:
-        if again is not None:
-            node[:] = again()
-        every = np.arange(len(weight))
-        patiently(lambda: log_expectations(*arguments, every, sums, log_Z), 2 * node.size * K)
-    return bool(outcome != _REFUSED)
+    is_done = _expectations(*arguments, tuple(cuts), room, most_steps, is_left, sums, log_Z)
+    if not is_left.any():
+        return bool(is_done)
+    left = np.flatnonzero(is_left)
+    for i in left.tolist():
+        again(i, node[offsets[i] : offsets[i + 1]])
+    patiently(lambda: log_expectations(*arguments, left, sums, log_Z), 2 * node.size * K)
+    return True
+
+
+def _copies(node: np.ndarray, offsets: np.ndarray) -> Callable[[int, np.ndarray], None]:
+    """What writes the scores of a sequence once more."""
+
+    def again(i: int, rows: np.ndarray) -> None:
+        rows[:] = node[offsets[i] : offsets[i + 1]]
+
+    return again
 
 
 @inlined
@@ -115,38 +125,35 @@ def _expectations(
     parts_of_cuts: tuple[Any, ...],
     room: np.ndarray,
     most_steps: int,
-    keeps: bool,
+    is_left: np.ndarray,
     sums: np.ndarray,
     log_Z: np.ndarray,
-) -> int:
-    """Return whether all is done, or scores are as they were, or sums failed: then scores are as
-    they were if this `keeps` them.
+) -> bool:
+    """Mark the sequences that are left to others, and whose scores are lost; return False if all
+    are as they were.
     """
     n, K = node.shape
     cuts = Cuts(*parts_of_cuts)
     top, smallest, all_count = _survey(edge, weight)
     if not (all_count and np.isfinite(top) and are_possible(node, 0, n)):
-        return _REFUSED
+        return False
     E = np.empty(edge.shape[1])
     raise_table(edge, top, E)
     pieces = _pieces_of(room, cuts.n_steps, E, K, n)
     joints = _joints_of(len(cuts.first), K, edge.shape[1])
     if not join(node, offsets, cuts, pieces, most_steps, joints):
-        return _REFUSED
+        return False
+    for m in range(0, even(K) * even(K) * LANES, LANES):
+        store(pieces.pairs, m, splat(0.0))
     can_fail = not top - smallest < SPREAD
-    kept = node.copy() if can_fail and keeps else node[:0]
-    if not _add_pieces(node, offsets, weight, cuts, pieces, joints, can_fail, log_Z):
-        for t in range(len(kept)):
-            for k in range(K):
-                node[t, k] = kept[t, k]
-        return _FAILED
+    _add_pieces(node, offsets, weight, cuts, pieces, joints, can_fail, is_left, log_Z)
     for j in range(K):
         for k in range(K):
             of_pair = total(load(pieces.pairs, (j * even(K) + k) * LANES))
             sums[0, j * K + k] += of_pair * np.exp(edge[0, j * K + k] - top)
     for i in range(len(log_Z)):
         log_Z[i] += top * max(offsets[i + 1] - offsets[i] - 1, 0)
-    return _DONE
+    return True
 
 
 @inlined
@@ -200,10 +207,11 @@ def _add_pieces(
     pieces: Pieces,
     joints: Joints,
     can_fail: bool,
+    is_left: np.ndarray,
     log_Z: np.ndarray,
-) -> bool:
+) -> None:
     """Write marginals of labels, and log Z but for `top`; add those of pairs up, but for their
-    scores. Return whether all can be trusted: if not, the rest is left.
+    scores. What cannot be trusted is left: all, unless pieces are made of whole sequences.
     """
     starts = cuts.starts
     S = len(pieces.begins)
@@ -212,9 +220,8 @@ def _add_pieces(
         log_Z[i] = 0.0
     example = np.empty(LANES, np.int64)
     share = np.empty(LANES)
-    scales = np.empty(LANES)
-    for m in range(0, even(K) * even(K) * LANES, LANES):
-        store(pieces.pairs, m, splat(0.0))
+    room = np.empty(LANES)
+    pairs = np.empty(pieces.pairs.shape) if can_fail else pieces.pairs
     for p in range(0, len(joints.is_whole), LANES):
         find_begins(offsets, starts, p, cuts.first[p], pieces)
         for r in range(LANES):
@@ -223,17 +230,55 @@ def _add_pieces(
             for k in range(K):
                 pieces.marks[k, r] = joints.alpha[p + r, k]
                 pieces.beta[k, r] = joints.beta[p + r, k]
-        go_forward(node, offsets, starts, p, pieces, example, share, scales, log_Z)
-        fine = cuts.at_begins or _leads_on(pieces, starts, p, joints.alpha)
+        go_forward(node, offsets, starts, p, pieces, example, share, room, log_Z)
+        alike = cuts.at_begins or _leads_on(pieces, starts, p, joints.alpha)
         for r in range(LANES):
             example[r] = cuts.last[p + r]
             is_whole = starts[p + r + 1] - starts[p + r] == S
             share[r] = weight[example[r]] if is_whole else 0.0
-        fine &= go_back(node, offsets, starts, p, weight, pieces, example, share) < MOST
-        fine &= cuts.at_begins or _add_joints(pieces, p, joints, share)
-        if can_fail and not fine:
-            return False
-    return True
+        if can_fail:
+            pairs[:] = pieces.pairs
+        go_back(node, offsets, starts, p, weight, pieces, example, share, room)
+        alike &= cuts.at_begins or _add_joints(pieces, p, joints, share)
+        if not can_fail:
+            continue
+        if cuts.at_begins:
+            _leave_pieces(cuts, p, room, pairs, pieces.pairs, is_left)
+        elif not (alike and _all_below(room, MOST)):
+            pieces.pairs[:] = 0.0
+            is_left[:] = True
+            return
+
+
+@inlined
+def _all_below(numbers: np.ndarray, most: float) -> bool:
+    """Whether all are, and none is NaN."""
+    below = True
+    for r in range(LANES):
+        below &= numbers[r] < most
+    return below
+
+
+@inlined
+def _leave_pieces(
+    cuts: Cuts,
+    p: int,
+    betas: np.ndarray,
+    before: np.ndarray,
+    pairs: np.ndarray,
+    is_left: np.ndarray,
+) -> None:
+    """Leave the sequences of pieces from p on whose betas are too large, and with them what they
+    have added to the sums of pairs, which were `before`.
+    """
+    for r in range(LANES):
+        # in pieces without tokens, steps are those that nobody reads
+        has_tokens = cuts.starts[p + r] < cuts.starts[p + r + 1]
+        if has_tokens and not betas[r] < MOST:
+            is_left[cuts.first[p + r] : cuts.last[p + r] + 1] = True
+        if not betas[r] < MOST:
+            for m in range(len(pairs)):
+                pairs[m, r] = before[m, r]
 
 
 @inlined

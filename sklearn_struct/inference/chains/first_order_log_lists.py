@@ -150,10 +150,11 @@ def _lists(edge: np.ndarray, K: int, P: int, comes: bool) -> Lists:
         for j in range(K):
             n += edge[0, j * K + k if comes else k * K + j] > -np.inf
         n_slots = max(n_slots, n)
+    # to look half of them up takes longer than to take all
+    is_whole = 2 * n_slots >= K
+    n_slots = K if is_whole else n_slots
     labels = np.zeros(n_slots * P, np.int64)
     scores = np.full(n_slots * P, -np.inf)
-    # where one label needs all, nothing is gained if others leave some out
-    is_whole = n_slots == K
     for k in range(K):
         s = 0
         for j in range(K):

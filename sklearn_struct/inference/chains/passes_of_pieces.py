@@ -21,7 +21,6 @@ from sklearn_struct.compiled.simd import (
     mul,
     splat,
     store,
-    total,
 )
 from sklearn_struct.inference.chains.floored_numbers import floored
 from sklearn_struct.inference.chains.pieces import (
@@ -143,9 +142,10 @@ def go_back(
     pieces: Pieces,
     example: np.ndarray,
     share: np.ndarray,
-) -> float:
+    bounds: np.ndarray,
+) -> None:
     """Write marginals of labels, add those of pairs up; `example` and `share` are the sequences of
-    the last tokens of pieces, and their weights. Return a bound of all betas.
+    the last tokens of pieces, and their weights. Write `bounds` of all betas of each piece.
     """
     S = len(pieces.begins)
     _scale_last(pieces)
@@ -175,7 +175,7 @@ def go_back(
                     while offsets[example[r]] >= t:
                         example[r] -= 1
                     share[r] = weight[example[r]]
-    return total(betas)
+    store(bounds, 0, betas)
 
 
 @inlined
