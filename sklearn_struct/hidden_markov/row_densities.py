@@ -49,7 +49,8 @@ class RowDensities:
     def __init__(self, gaussians: Any) -> None:
         self.gaussians = gaussians
         self.shape = gaussians.mean.shape
-        self.is_independent = gaussians.kind in ("diag", "spherical")
+        # a single column is, whatever its variance is called
+        self.is_independent = gaussians.kind in ("diag", "spherical") or self.shape[1] == 1
         if self.shape[1] == 0:
             return
         if self.is_independent:
@@ -100,14 +101,14 @@ class RowDensities:
     def _of_complete(self, x: np.ndarray) -> np.ndarray:
         """Of rows of which no number is missing."""
         log_p = np.zeros((len(x), self.shape[0]))
-        if self.gaussians.kind == "full":
+        if self.is_independent:
+            column_densities(x, *self.wide, log_p)
+        elif self.gaussians.kind == "full":
             factored_densities(x, self.mean, self.factor, self.constant, log_p)
-        elif self.gaussians.kind == "tied":
+        else:
             for piece in row_pieces(x, 4):
                 # without a name, so that no piece outlives its turn
                 column_densities((x[piece] - self.centre) @ self.turn, *self.wide, log_p[piece])
-        else:
-            column_densities(x, *self.wide, log_p)
         return log_p
 
     def _of_columns(self, x: np.ndarray) -> np.ndarray:
