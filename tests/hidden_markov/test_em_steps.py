@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.containers.structures import chain
+from sklearn_struct.containers.structures import Potentials, chain
+from sklearn_struct.hidden_markov import markov_chain
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
 from sklearn_struct.hidden_markov.em_steps import (
     Options,
@@ -16,8 +17,11 @@ from sklearn_struct.hidden_markov.em_steps import (
     possible_potentials,
     potentials,
 )
+from sklearn_struct.hidden_markov.emissions import Emissions
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
-from sklearn_struct.hidden_markov.markov_chain import tally
+from sklearn_struct.hidden_markov.gaussians import Gaussians
+from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
+from sklearn_struct.hidden_markov.markov_chain import Markov, tally
 from sklearn_struct.hidden_markov.moments import moments_of
 from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.inference.chains.chain import Chain
@@ -176,3 +180,54 @@ def test_sequences_that_are_impossible_get_a_way_and_others_are_as_they_were(ord
         assert np.all(np.isfinite(after))
         found += np.sum(~possible)
     assert 0 < found < len(LENGTHS)
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_sequences_whose_sums_fail_are_expected_once_more(known, monkeypatch):
+    """States that only go to the right, in another order than data: scores of these sequences are
+    made again, a few tokens at a time, with starts and ends.
+    """
+    rng = np.random.RandomState(0)
+    # an empty one is the third
+    offsets = np.insert(np.arange(0, 2401, 300), 2, 600)
+    n = offsets[-1]
+    states = np.tile(np.repeat([0, 1], 150), 8)
+    numbers = 40.0 * states[:, None] + rng.normal(size=(n, 1))
+    contradicting = [1, 5]
+    for i in contradicting:
+        numbers[offsets[i] : offsets[i + 1]] = numbers[offsets[i] : offsets[i + 1]][::-1].copy()
+    codes = np.full(n, -1, np.int32)
+    if known:
+        codes[[310, 1300]] = 0
+    weight = np.linspace(0.5, 2.0, 9)
+    options = Options(1, [], True, 0, 0, np.ones(1))
+    steps = Training(Observed([], numbers, offsets), codes, weight, 2, options, Pool())
+    with np.errstate(divide="ignore"):
+        markov = Markov(
+            np.log([0.9, 0.1]), np.log([[0.9, 0.09], [0.0, 0.98]]), np.log([0.01, 0.02])
+        )
+    model = HiddenMarkov(markov, [], Gaussians(np.array([[0.0], [40.0]]), np.ones((2, 1))))
+    made = []
+    write = Training._write_scores
+
+    def counted(self, emissions, first, out):
+        made.append(first)
+        write(self, emissions, first, out)
+
+    monkeypatch.setattr(Training, "_write_scores", counted)
+    monkeypatch.setattr(markov_chain, "TOKENS_IF_FEW", 128)
+    (counts, emitted, _), value = steps.expect(model)
+    assert made == offsets[contradicting].tolist()
+
+    theta = steps.clamped(Emissions(model, steps.observed), slice(0, n))
+    structure = chain(offsets, 1)
+    theta = markov_chain.potentials(markov, theta, structure)
+    out = Potentials(np.zeros((n, 2)), (np.zeros((1, 4)),))
+    log_Z = np.empty(9)
+    Chain().marginals(theta, structure, weight, out, log_Z)
+    np.testing.assert_allclose(value, weight @ log_Z + steps.prior(model), rtol=1e-12)
+    np.testing.assert_allclose(counts.transition, out.cliques[0].reshape(2, 2), atol=1e-9)
+    np.testing.assert_allclose(counts.start, out.node[::300].sum(axis=0), atol=1e-100)
+    wanted = moments_of(numbers, out.node, "diag")
+    for table, expected in zip(emitted.numbers, wanted, strict=True):
+        np.testing.assert_allclose(table, expected, rtol=1e-9, atol=1e-9)
