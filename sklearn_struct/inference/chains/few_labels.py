@@ -236,8 +236,8 @@ def _add_pieces(
             example[r] = cuts.last[p + r]
             is_whole = starts[p + r + 1] - starts[p + r] == S
             share[r] = weight[example[r]] if is_whole else 0.0
-        if can_fail:
-            pairs[:] = pieces.pairs
+        for m in range(0, pieces.pairs.size if can_fail else 0, LANES):
+            store(pairs, m, load(pieces.pairs, m))
         go_back(node, offsets, starts, p, weight, pieces, example, share, room)
         alike &= cuts.at_begins or _add_joints(pieces, p, joints, share)
         if not can_fail:
@@ -245,8 +245,10 @@ def _add_pieces(
         if cuts.at_begins:
             _leave_pieces(cuts, p, room, pairs, pieces.pairs, is_left)
         elif not (alike and _all_below(room, MOST)):
-            pieces.pairs[:] = 0.0
-            is_left[:] = True
+            for m in range(0, pieces.pairs.size, LANES):
+                store(pieces.pairs, m, splat(0.0))
+            for i in range(len(is_left)):
+                is_left[i] = True
             return
 
 
@@ -275,7 +277,8 @@ def _leave_pieces(
         # in pieces without tokens, steps are those that nobody reads
         has_tokens = cuts.starts[p + r] < cuts.starts[p + r + 1]
         if has_tokens and not betas[r] < MOST:
-            is_left[cuts.first[p + r] : cuts.last[p + r] + 1] = True
+            for i in range(cuts.first[p + r], cuts.last[p + r] + 1):
+                is_left[i] = True
         if not betas[r] < MOST:
             for m in range(len(pairs)):
                 pairs[m, r] = before[m, r]

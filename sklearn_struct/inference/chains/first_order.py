@@ -109,7 +109,9 @@ def expectations(
     node, edge = potentials
     if both_ways.is_quicker(potentials, weight, sums):
         again = both_ways.expectations(potentials, structure, weight, sums, log_Z)
-        log_expectations(node, edge, structure.offsets, weight, again, sums, log_Z)
+        # a kernel that most fits never need
+        if len(again):
+            log_expectations(node, edge, structure.offsets, weight, again, sums, log_Z)
         return
     places = steps(structure.offsets, weight)
     log_Z[:] = 0.0
