@@ -101,7 +101,7 @@ def log_sums(
 ) -> float:
     """Add to `out` `weight` times the marginals of the chain of tokens from `first` to before
     `end`, and to `sums` those of its pairs; return its log Z, -inf if no labelling is allowed. Then
-    nothing is added.
+    nothing is added. All are NaN if a score is NaN or inf.
 
     ``node`` and ``out`` are (n, K), ``edge`` and ``sums`` (1, K * K). Marginals take the place of
     what stands in `out` if it `replaces`, which may then be `node` itself.
@@ -130,7 +130,13 @@ def log_sums(
         of_pairs[2],
     )
     log_Z = _go_forward(node, first, end, into, room)
-    if log_Z > -np.inf:
+    if np.isnan(log_Z):
+        for m in range(sums.shape[1]):
+            sums[0, m] = np.nan
+        for t in range(first, end):
+            for k in range(K):
+                out[t, k] = np.nan
+    elif log_Z > -np.inf:
         _go_back(node, first, end, weight, into, out_of, replaces, room, out)
         for s in range(out_of.n_slots):
             for j in range(K):
@@ -170,11 +176,13 @@ def _lists(edge: np.ndarray, K: int, P: int, comes: bool) -> Lists:
 def _go_forward(node: np.ndarray, first: int, end: int, into: Lists, room: Room) -> float:
     """Write the marks of spans, and the alphas of the last one; return log Z."""
     P = len(room.score)
-    log_Z = 0.0
+    log_Z = 0.0 if _are_scores(into.scores) else np.nan
     o = 0
     for s in range(end - first):
         o = s % SPAN * P
         log_Z += _go_on(node, first + s, s, into, room)
+        if not _are_scores(room.score) or np.isnan(log_Z):
+            return np.nan
         if not _top(room.best, o, P) > -np.inf:
             return -np.inf
         if s % SPAN == 0:
@@ -355,6 +363,15 @@ def _read(node: np.ndarray, t: int, score: np.ndarray) -> None:
         score[k] = node[t, k]
     for k in range(K, len(score)):
         score[k] = -np.inf
+
+
+@inlined
+def _are_scores(scores: np.ndarray) -> bool:
+    """Whether none is NaN or inf."""
+    are_scores = True
+    for m in range(len(scores)):
+        are_scores &= scores[m] < np.inf
+    return are_scores
 
 
 @inlined

@@ -149,3 +149,17 @@ def test_some_sequences_of_a_call():
     np.testing.assert_allclose(node[100:400], wanted - 0.5, atol=1e-12)
     np.testing.assert_allclose(sums, of_pairs - 3.0, rtol=1e-12)
     np.testing.assert_allclose(log_Z, [0.0, 0.0, -np.inf, of_wanted, 7.0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, 40, 300])
+@pytest.mark.parametrize("score", [np.nan, np.inf])
+def test_scores_that_are_no_numbers(score, n):
+    """Nothing of them is lost."""
+    theta = drawn(np.random.RandomState(0), n, 3, 500.0, 0.0)
+    theta.node[n // 2, 1] = score
+    for result in alone(theta, 1.0):
+        assert np.all(np.isnan(result))
+    theta = drawn(np.random.RandomState(0), n, 3, 500.0, 0.0)
+    theta.edge[0, 4] = score
+    for result in alone(theta, 1.0):
+        assert np.all(np.isnan(result))
