@@ -223,6 +223,29 @@ def test_tokens_that_contradict_each_other(lengths, far, makes_again, monkeypatc
     np.testing.assert_allclose(log_Z, of_exact, rtol=1e-12)
 
 
+def pairs_far_apart(n):
+    """No pair is forbidden, but to change costs 400 nats, and to stay 380 or 390."""
+    node = np.zeros((n, 2))
+    node[: n // 2, 0] = -760.0 / n
+    node[n // 2 :, 1] = -780.0 / n
+    return Pairs(node, np.array([[0.0, -400.0, -400.0, 0.0]]))
+
+
+@pytest.mark.parametrize("lengths", [[3000], [500] * 7], ids=["one", "pieces of their own"])
+def test_pairs_so_far_apart_that_sums_fail(lengths):
+    """Scores of pairs say that they may."""
+    offsets = np.cumsum([0, *lengths])
+    parts = [pairs_far_apart(n) for n in lengths]
+    theta = Pairs(np.vstack([part.node for part in parts]), parts[0].edge)
+    structure = links(chain(offsets, 1))
+    done, out, log_Z = summed(few_labels.expectations, theta, structure, np.ones(len(lengths)))
+    assert done
+    exact, of_exact = log_sums(theta, structure, np.ones(len(lengths)))
+    np.testing.assert_allclose(out.node, exact.node, atol=1e-11)
+    np.testing.assert_allclose(out.edge, exact.edge, rtol=1e-11, atol=1e-10)
+    np.testing.assert_allclose(log_Z, of_exact, rtol=1e-12)
+
+
 @pytest.mark.parametrize("which", [[0], [3], [6], [2, 5]], ids=str)
 def test_only_sequences_that_contradict_themselves_are_done_again(which, monkeypatch):
     """Others are as they would be without them, and so are sums over pairs."""
