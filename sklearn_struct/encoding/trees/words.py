@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.observation_streams import symbols
+from sklearn_struct.encoding.features.symbol_sequences import symbols
 from sklearn_struct.encoding.trees.sentence_checks import as_sentences
 from sklearn_struct.exceptions import InputTypeError
 

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn_struct._warning import warn
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features import observation_streams as streams
+from sklearn_struct.encoding.features.symbol_sequences import symbols
 from sklearn_struct.encoding.labels import label_codes, partial_labels
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row, refuse_without_labels
@@ -61,9 +62,7 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
         _warn_of_channels_first(X)
         X = as_list(X)
         y = as_list(y)
-        columns, flat = self._read_columns(
-            X if has_label_a_row(y) else streams.symbols(X), reset=True
-        )
+        columns, flat = self._read_columns(X if has_label_a_row(y) else symbols(X), reset=True)
         if y is None and self.n_states is None and init is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but the target y "

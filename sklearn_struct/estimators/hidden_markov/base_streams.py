@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.features import observation_streams as streams
+from sklearn_struct.encoding.features.stream_vocabularies import OOV, encode, first_occurrences
+from sklearn_struct.encoding.features.symbol_sequences import symbols
 from sklearn_struct.encoding.parameter_checks import (
     check_params,
 )
@@ -102,7 +104,7 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
             check_is_fitted(self)
             check_params(self, *self._settings)
             # lists of whole numbers are symbols only for a model of symbols
-            X = streams.symbols(X) if self._kind == "values" else X
+            X = symbols(X) if self._kind == "values" else X
         if form(X) == "flat":
             self._accept_rows(X, reset)
             refuse_texts(X)
@@ -137,15 +139,15 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
     def _observe(self, columns: streams.Columns) -> Observed:
         """Codes and numbers of columns by the vocabularies learned before."""
 
-        def encode(column: streams.Column, c: int) -> np.ndarray:
+        def encoded(column: streams.Column, c: int) -> np.ndarray:
             values = self.vocabulary_[c] or {}
             table = self.emission_logprob_[c]
             # one more column than values is that of all others
             shape = () if table is None else np.shape(table)
             oov = None if shape[1:] == (len(values),) else "smoothing"
-            return streams.encode(column, values, oov, columns.offsets, c)
+            return encode(column, values, oov, columns.offsets, c)
 
-        return read_streams(columns, self._kinds, encode)
+        return read_streams(columns, self._kinds, encoded)
 
     def _rows(self, codes: list[np.ndarray], numeric: dict[str, np.ndarray]) -> Any:
         """Codes, and numbers by their kinds, as rows: an array if all are numbers, else tuples."""
@@ -158,7 +160,7 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
                 is_whole = kind in COUNTED and not np.isnan(numbers).any()
                 columns.append(numbers.astype(np.int64) if is_whole else numbers)
             else:
-                columns.append(object_array([*values, streams.OOV])[next(of_values)])
+                columns.append(object_array([*values, OOV])[next(of_values)])
         if not codes:
             return np.column_stack(columns).astype(np.float64, copy=False)
         return list(zip(*(column.tolist() for column in columns), strict=True))
@@ -181,7 +183,7 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
             all_codes = [codes.copy() for codes in all_codes]
             for codes, values in zip(all_codes, tables, strict=True):
                 # -1 is no value, so that tokens which are not used are no first occurrences
-                codes[streams.first_occurrences(np.where(used, codes, -1))] = len(values)
+                codes[first_occurrences(np.where(used, codes, -1))] = len(values)
         rows = self._rows(all_codes, observed.numeric)
         return object_array([self._written(part) for part in cut(rows, observed.offsets)])
 

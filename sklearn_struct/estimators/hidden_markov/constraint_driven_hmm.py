@@ -14,6 +14,8 @@ from sklearn.utils._param_validation import Interval
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.encoding.features import observation_streams as streams
+from sklearn_struct.encoding.features.stream_vocabularies import look_up
+from sklearn_struct.encoding.features.symbol_sequences import symbols
 from sklearn_struct.encoding.labels import label_targets, partial_labels
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row
@@ -190,9 +192,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
             )
         X = as_list(X)
         y = as_list(y)
-        columns, flat = self._read_columns(
-            X if has_label_a_row(y) else streams.symbols(X), reset=True
-        )
+        columns, flat = self._read_columns(X if has_label_a_row(y) else symbols(X), reset=True)
         labels = self._flat_labels(y, columns.offsets, flat)
         self.classes_ = self._label_set(labels, columns.offsets)
         codes = partial_labels.encode(labels, self.classes_, columns.offsets)
@@ -267,7 +267,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
         for c, coded, table in zip(of_values, training.observed.codes, model.tables, strict=True):
             values = known[c] or {}
             vocabulary = self.vocabulary_[c] or {}
-            is_new = used & (streams.look_up(columns.columns[c], values) < 0)
+            is_new = used & (look_up(columns.columns[c], values) < 0)
             share = np.bincount(coded[is_new], minlength=len(vocabulary) + 1).astype(float)
             # what nobody has seen yet must not be impossible
             share[-1] = max(share[-1], 1.0)
@@ -316,7 +316,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
             if checked not in code:
                 raise UnknownLabelError(f"{place}: label {label!r} was not seen in fit")
             table[value] = code[checked]
-        return streams.look_up(columns.columns[0], table).astype(np.int64)
+        return look_up(columns.columns[0], table).astype(np.int64)
 
     def _read_X(self, X: Any, reset: bool) -> Sequences:
         columns, flat = self._read_columns(as_list(X), reset)

@@ -10,6 +10,7 @@ import numpy as np
 
 from sklearn_struct.containers.row_pieces import first_row, row_pieces
 from sklearn_struct.encoding.features import observation_streams as streams
+from sklearn_struct.encoding.features.stream_vocabularies import learn_values
 from sklearn_struct.exceptions import EmptyDataError, LengthMismatchError, NonFiniteError
 from sklearn_struct.hidden_markov.counts import Counts
 from sklearn_struct.hidden_markov.observed import Observed
@@ -48,7 +49,7 @@ def learn_streams(
     vocabularies: list[dict[Any, int] | None] = [None] * len(kinds)
 
     def learn(column: streams.Column, c: int) -> np.ndarray:
-        vocabularies[c], coded = streams.learn_values(column, used, oov)
+        vocabularies[c], coded = learn_values(column, used, oov)
         return coded
 
     observed = read_streams(columns, kinds, learn)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import Block, Potentials, Structure, product
-from sklearn_struct.encoding.features.observation_streams import symbols
+from sklearn_struct.encoding.features.symbol_sequences import symbols
 from sklearn_struct.encoding.parameter_checks import check_params
 from sklearn_struct.encoding.sequences import as_list, form, pack_arrays, refuse_texts
 from sklearn_struct.encoding.two_dimensional_input import check_table

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.encoding.features.observation_streams import symbols
+from sklearn_struct.encoding.features.symbol_sequences import symbols
 from sklearn_struct.encoding.sequences import as_list, is_list, largest_sum
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row
 from sklearn_struct.estimators.fitting.iterations import Iterations

@@ -11,7 +11,7 @@ from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.trees import Forest, Trees, examples
 from sklearn_struct.containers.typing import Seed
-from sklearn_struct.encoding.features.observation_streams import OOV
+from sklearn_struct.encoding.features.stream_vocabularies import OOV
 from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.encoding.trees import binarization, brackets
 from sklearn_struct.encoding.trees.lexicon import observations
