@@ -11,7 +11,15 @@ from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.typing import Frame
 from sklearn_struct.exceptions import InputTypeError
 
-__all__ = ["is_frame", "names_of", "refuse_lazy", "refuse_masked", "runs", "table"]
+__all__ = [
+    "is_frame",
+    "names_of",
+    "numeric_columns",
+    "refuse_lazy",
+    "refuse_masked",
+    "runs",
+    "table",
+]
 
 
 def is_frame(value: object) -> bool:
@@ -50,6 +58,11 @@ def names_of(frame: Any) -> list[str]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"the frame has a column twice: {twice!r}")
     return names
+
+
+def numeric_columns(frame: Any) -> bool:
+    """Whether all columns of a data frame hold numbers or booleans."""
+    return all(map(_is_numeric, frame.dtypes))
 
 
 def table(frame: Frame, columns: list[Any]) -> np.ndarray:

@@ -24,6 +24,7 @@ __all__ = [
     "has_label_a_row",
     "one_column",
     "refuse_after_sequences",
+    "refuse_one_dimension",
     "refuse_without_labels",
 ]
 
@@ -36,9 +37,23 @@ def refuse_without_labels(n: int, name: str) -> NoReturn:
     raise EmptyDataError(
         f"X is two-dimensional, a sequence of one token in each of its {n} rows, and y is None, so "
         f"that {name} has no transitions to learn from; one sequence is fit([X]), several are "
-        f"fit({SEVERAL}), sequences of symbols are lists of strings or of whole numbers, and "
-        f"single tokens are fit(X, [None] * {n})"
+        f"fit({SEVERAL}), sequences of symbols are lists of strings, of whole numbers or of "
+        "booleans, those of single numbers are arrays of shape (n, 1), and single tokens are "
+        f"fit(X, [None] * {n})"
     )
+
+
+def refuse_one_dimension(X: Sequences) -> None:
+    """Raise ValueError, which begins as scikit-learn's, for single values: they may be a sequence
+    of symbols or of numbers, or numbers of single tokens.
+    """
+    if is_list(X) and len(getattr(X, "shape", (1,))) == 1 and not is_list(X[0]):
+        raise ValueError(
+            "Expected 2D array, got 1D array instead: X has single values; one sequence of symbols "
+            "is [X], with strings, whole numbers or booleans, and one of numbers "
+            "[numpy.reshape(X, (-1, 1))]. Reshape your data by numpy.reshape(X, (-1, 1)) if each "
+            "value is a token alone, or by numpy.reshape(X, (1, -1)) if all are one token"
+        )
 
 
 def refuse_after_sequences(X: Sequences, name: str) -> NoReturn:

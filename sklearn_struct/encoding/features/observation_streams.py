@@ -13,7 +13,7 @@ from sklearn_struct.containers.row_pieces import first_row
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.typing import Matrix, Sequences, Token
 from sklearn_struct.encoding.features.column_codes import read_table
-from sklearn_struct.encoding.features.symbol_sequences import is_symbol
+from sklearn_struct.encoding.features.symbol_sequences import is_boolean, is_symbol, refuse_bytes
 from sklearn_struct.encoding.sequences import (
     check_numbers,
     check_sequences,
@@ -80,6 +80,8 @@ def read(X: Sequences, missing: bool = False) -> Columns:
         Column(list(values), codes) for codes, values in zip(table.codes, table.values, strict=True)
     ]
     _refuse_missing(columns, table.offsets, single)
+    if not single:
+        _refuse_merged_booleans(X, columns)
     return Columns(columns, table.offsets, names, "values" if single else "rows")
 
 
@@ -150,14 +152,39 @@ def _has_single_values(X: Sequences) -> bool:
 
 
 def _refuse_missing(columns: list[Column], offsets: np.ndarray, single: bool) -> None:
-    """Raise InputTypeError for None, and for a tuple among single values."""
+    """Raise InputTypeError for None, for bytes, and for a tuple among single values."""
     for c, (values, codes) in enumerate(columns):
         for code, value in enumerate(values):
-            if value is None or (single and isinstance(value, tuple)):
-                where = place(int(np.argmax(codes == code)), offsets)
-                raise InputTypeError(
-                    f"{where}{'' if single else f', column {c}'}: {value!r} is not a value"
-                )
+            is_none = value is None or (single and isinstance(value, tuple))
+            if not is_none and not isinstance(value, bytes):
+                continue
+            where = place(int(np.argmax(codes == code)), offsets)
+            where += "" if single else f", column {c}"
+            refuse_bytes(value, where)
+            raise InputTypeError(f"{where}: {value!r} is not a value")
+
+
+def _refuse_merged_booleans(X: Sequences, columns: list[Column]) -> None:
+    """Raise InputTypeError for a column of booleans and numbers: True equals 1, so that the first
+    of them would say what all are.
+    """
+    for c, column in enumerate(columns):
+        # no other number is equal to a boolean
+        if not any(isinstance(v, Real | np.bool_) and v in (0, 1) for v in column.values):
+            continue
+        first: tuple[type, str] | None = None
+        for i, sequence in enumerate(X):
+            for t, row in enumerate(sequence):
+                kind = type(row[c])
+                if not issubclass(kind, Real | np.bool_):
+                    continue
+                first = first or (kind, f"X[{i}], token {t}")
+                if is_boolean(kind) != is_boolean(first[0]):
+                    raise InputTypeError(
+                        f"{first[1]}, column {c}, is of type {first[0].__name__}, and X[{i}], "
+                        f"token {t}, of type {kind.__name__}: write numbers, as by int(value), or "
+                        "booleans alone"
+                    )
 
 
 def place(position: int, offsets: np.ndarray) -> str:

@@ -11,12 +11,12 @@ from sklearn_struct.containers.ragged import cut, object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.encoding.features.stream_vocabularies import OOV, encode, first_occurrences
-from sklearn_struct.encoding.features.symbol_sequences import symbols
+from sklearn_struct.encoding.features.symbol_sequences import check_single_values, symbols
 from sklearn_struct.encoding.parameter_checks import (
     check_params,
 )
 from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
-from sklearn_struct.encoding.two_dimensional_input import check_table
+from sklearn_struct.encoding.two_dimensional_input import check_table, refuse_one_dimension
 from sklearn_struct.estimators.fitting.base_sequence import (
     BaseSequenceEstimator,
     Sequences,
@@ -105,8 +105,10 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
             check_params(self, *self._settings)
             # lists of whole numbers are symbols only for a model of symbols
             X = symbols(X) if self._kind == "values" else X
+        check_single_values(X)
         if form(X) == "flat":
             self._accept_rows(X, reset)
+            refuse_one_dimension(X)
             refuse_texts(X)
             check_table(X)
             tokens = validate_data(

@@ -131,9 +131,10 @@ class HMM(
         Parameters
         ----------
         X : list of sequences, SequenceArray, or array-like of shape (n, n_columns)
-            A sequence is a list of strings or of whole numbers (one stream of symbols), a list of
-            rows with a value for each stream, or a 2-D array of numbers (tokens, streams). A
-            two-dimensional X is a batch of sequences of length 1, and needs y; so is a list of
+            A sequence is a list of strings, of whole numbers or of booleans (one stream of
+            symbols, all of one type), a list of rows with a value for each stream, or a 2-D array
+            of numbers (tokens, streams). One stream of numbers is an array of shape (n_tokens, 1).
+            A two-dimensional X is a batch of sequences of length 1, and needs y; so is a list of
             lists of whole numbers if y has a label for each of these. NaN is a missing number.
         y : list of label sequences, SequenceArray, array-like of shape (n,) or None, default=None
             One label a token, None where it is missing; None in the place of a sequence's labels,
