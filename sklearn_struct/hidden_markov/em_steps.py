@@ -342,12 +342,12 @@ class Training:
         )
 
     def spare_numbers(self) -> Any:
-        """Counts of all measurements, for where no label has any mass."""
+        """Counts of all measurements, for columns of which no label has any mass."""
         observed = self.observed
         return self.options.numbers.of_all(observed.numbers, observed.offsets, self.token_weight)
 
     def spare_events(self) -> Sums:
-        """Sums of all events, for where no label has any mass."""
+        """Sums of all events, for columns of which no label has any mass."""
         return sums_of_all(self.observed.events.numbers, self.token_weight)
 
     def prior(self, model: HiddenMarkov) -> float:

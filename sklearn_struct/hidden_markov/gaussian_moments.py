@@ -73,14 +73,16 @@ def most_probable(
 
     No variance is below `floor` (one a column), no matrix in any direction. The result is the most
     probable that this allows. A state without mass gets the moments of all, and so does a column
-    without mass in a state. If no state has any, it gets `spare` moments, of one state.
+    without mass in a state. A column that no state has any mass of gets `spare` moments, of one
+    state. Where there are matrices, mass is that of rows: the numbers of such a column were
+    expected in each row, so that only without any rows all columns get spare moments.
     """
     empty = moments.mass < TINY
     of_all = moments
     if np.any(empty):
         of_all = moments.of_all
         if spare is not None and np.any(of_all.mass < TINY):
-            of_all = spare()
+            of_all = of_all.with_columns_of(spare())
     mean = np.where(empty, of_all.mean, moments.mean)
     if has_matrices(moments):
         covariance = _matrices(moments, of_all, kind)

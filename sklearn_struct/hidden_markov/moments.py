@@ -53,6 +53,11 @@ class Sums(NamedTuple):
             return self
         return Sums(self.mass + other.mass, self.total + other.total)
 
+    def with_columns_of(self, other: Sums) -> Sums:
+        """These, with those of another in the place of columns without mass."""
+        lacks = self.mass < TINY
+        return Sums(*(np.where(lacks, b, a) for a, b in zip(self, other, strict=True)))
+
 
 class Moments(NamedTuple):
     """What weighted rows of numbers say about the normal distribution of each state.
@@ -90,6 +95,15 @@ class Moments(NamedTuple):
         of_both = Moments(*(table.copy() for table in self))
         merge_moments(*(_flat(table) for table in (*of_both, *other)))
         return of_both
+
+    def with_columns_of(self, other: Moments) -> Moments:
+        """These, with those of another in the place of columns without mass; of products of
+        columns all, if there is no mass.
+        """
+        lacks = self.mass < TINY
+        if has_matrices(self):
+            return other if np.any(lacks) else self
+        return Moments(*(np.where(lacks, b, a) for a, b in zip(self, other, strict=True)))
 
     def _of_states(self, states: slice) -> Moments:
         return Moments(*(table[states] for table in self))

@@ -45,11 +45,11 @@ def fit_rates(
     """The most probable rates that are nowhere below `floor` (c,): weighted means of counts.
 
     `imagined` tokens of each label have the mean count of all. A label without mass has this mean
-    alone; if no label has any, it is that of `spare` sums.
+    alone. In a column of which no label has any mass, it is that of `spare` sums.
     """
     of_all = Sums(*(table.sum(axis=1, keepdims=True) for table in sums))
     if np.any(of_all.mass < TINY):
-        of_all = spare()
+        of_all = of_all.with_columns_of(spare())
     mean = _mean(of_all)
     mass = sums.mass + imagined
     rates = np.where(mass < TINY, mean, (sums.total + imagined * mean) / np.maximum(mass, TINY))

@@ -100,6 +100,55 @@ def test_a_column_without_mass_has_the_moments_of_spare_rows(kind):
     np.testing.assert_allclose(model.variance[:, 1], 1.0 if kind == "diag" else 0.1)
 
 
+def enumerated(x, posterior, floor, kind, spare):
+    """Weighted moments, number by number: of a state, else of all states, else of spare rows."""
+    K = posterior.shape[1]
+    d = x.shape[1]
+    mean = np.empty((K, d))
+    squares = np.empty((K, d))
+    mass = np.empty((K, d))
+    for k in range(K):
+        of_state = np.any(posterior[~np.isnan(x).all(axis=1), k] > 0)
+        for c in range(d):
+            there = ~np.isnan(x[:, c])
+            own = posterior[:, k] * there
+            of_all = posterior.sum(axis=1) * there
+            weight = next(w for w in (own, of_all, spare * there) if w.sum() > 0)
+            mean[k, c] = np.average(x[there, c], weights=weight[there])
+            # one variance of a state is that of the columns that it has
+            counts = weight if kind == "diag" or not of_state else own
+            mass[k, c] = counts.sum()
+            squares[k, c] = np.sum(counts[there] * (x[there, c] - mean[k, c]) ** 2)
+    if kind == "diag":
+        return mean, np.maximum(squares / mass, floor)
+    return mean, np.maximum(squares.sum(axis=1) / mass.sum(axis=1), floor.max())
+
+
+@pytest.mark.parametrize("kind", ["diag", "spherical"])
+@pytest.mark.parametrize("seed", range(6))
+def test_spare_rows_stand_for_the_columns_that_no_state_has(kind, seed):
+    """And not for others, of which a state without mass has the moments of all states."""
+    rng = np.random.RandomState(seed)
+    x = rng.normal(size=(20, 4)) * [1, 3, 1, 2] + [0, 5, -2, 1]
+    posterior = rng.dirichlet(np.ones(3), size=20)
+    posterior[12:] = 0
+    posterior[:, 1] = 0
+    # no state has the first column, one of two does not have the last
+    x[:12, 0] = np.nan
+    x[rng.rand(20) < 0.3, 2] = np.nan
+    posterior[np.ix_(rng.rand(20) < 0.5, [2])] = 0
+    x[posterior[:, 2] > 0, 3] = np.nan
+    floor = np.full(4, 1e-3)
+    spare = rng.rand(20)
+    model = fit_gaussians(x, posterior, floor, kind, spare=spare)
+    mean, variance = enumerated(x, posterior, floor, kind, spare)
+    np.testing.assert_allclose(model.mean, mean, rtol=1e-12)
+    np.testing.assert_allclose(model.covariance, variance, rtol=1e-12)
+    # what is not missing is not changed by rows of which no state is known
+    others = fit_gaussians(x[:12, 1:], posterior[:12], floor[1:], kind)
+    np.testing.assert_allclose(model.mean[:, 1:], others.mean, rtol=1e-12)
+
+
 @EVERY_KIND
 def test_no_covariance_above_the_floor_is_more_probable(kind):
     x, posterior = rows()

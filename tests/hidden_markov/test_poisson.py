@@ -33,6 +33,15 @@ def test_without_mass_it_is_that_of_spare_sums():
     np.testing.assert_allclose(fit_rates(sums_of(X, known), np.full(2, 0.1), of_all), [[2, 2]] * 2)
 
 
+def test_spare_sums_stand_for_the_streams_that_no_label_has():
+    """The second label has no mass, and the rate of all labels in the stream that others have."""
+    x = np.array([[np.nan, 7.0], [3.0, 1.0], [1.0, 3.0]])
+    sums = sums_of(x, np.array([[1.0, 0], [0, 0], [0, 0]]))
+    for imagined in (0.0, 1.0):
+        rates = fit_rates(sums, np.full(2, 0.1), lambda: sums_of(x, np.ones((3, 1))), imagined)
+        np.testing.assert_allclose(rates, [[2, 7], [2, 7]])
+
+
 def test_no_rate_is_below_the_floor():
     nothing = sums_of(np.zeros((3, 1)), np.ones((3, 1)))
     np.testing.assert_array_equal(fit_rates(nothing, np.array([0.2]), lambda: nothing), [[0.2]])
