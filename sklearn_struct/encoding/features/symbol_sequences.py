@@ -206,7 +206,9 @@ def _refuse_missing(value: Any, where: str) -> None:
     if type(value).__name__ in MISSING:
         raise InputTypeError(f"{where}: {value!r} is not a value")
     if isinstance(value, float | np.floating) and np.isnan(value):
-        raise NonFiniteError(f"{where}: not finite (nan); numbers may be missing, symbols may not")
+        raise NonFiniteError(
+            f"{where}, column 0: not finite (nan); numbers may be missing, symbols may not"
+        )
 
 
 def _refuse_two(first: tuple[int, int, Any], other: tuple[int, int, Any]) -> NoReturn:

@@ -173,8 +173,16 @@ def test_symbols_of_several_types_are_refused_in_any_order(X, said):
         ([[None, 1]], InputTypeError, "X[0], token 0: None is not a value"),
         ([[None]], InputTypeError, "X[0], token 0: None is not a value"),
         ([pd.Series([1, None], dtype="Int64")], InputTypeError, "token 1: <NA> is not a value"),
-        ([["a", np.nan]], NonFiniteError, "X[0], token 1: not finite (nan); numbers may be"),
-        ([[np.nan, "a"]], NonFiniteError, "X[0], token 0: not finite (nan); numbers may be"),
+        (
+            [["a", np.nan]],
+            NonFiniteError,
+            "X[0], token 1, column 0: not finite (nan); numbers may be",
+        ),
+        (
+            [[np.nan, "a"]],
+            NonFiniteError,
+            "X[0], token 0, column 0: not finite (nan); numbers may be",
+        ),
         (
             [[datetime.date(2020, 1, 2)]],
             InputTypeError,
