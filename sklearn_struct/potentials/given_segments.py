@@ -190,6 +190,5 @@ def _segment(row: int, k: int, block: Block, n_lengths: int) -> str:
     spans = candidates(block.structure.offsets, n_lengths)
     i = int(np.searchsorted(spans.offsets, row, side="right")) - 1
     return (
-        f"sequence {block.examples.start + i}, tokens {spans.start[row]} to {spans.stop[row]}, "
-        f"label {k}: the score in segments"
+        f"sequence {block.examples.start + i}, {spans.words(row)}, label {k}: the score in segments"
     )

@@ -19,7 +19,9 @@ def test_a_score_that_is_no_score_is_named(function, value):
     scores = np.zeros((5, 3, 2))
     scores[2, 1, 1] = value
     with pytest.raises(
-        NonFiniteError, match="sequence 2, tokens 1 to 3, label 1: the score in seg"
+        NonFiniteError,
+        match=r"sequence 2, the segment \(1, 3\), tokens 1 up to but not including 3, label 1: the "
+        "score in segments",
     ):
         getattr(potentials, f"segment_{function}")(scores, TABLE, lengths=[1, 0, 4])
     tables = np.zeros((3, 2, 2))
@@ -31,7 +33,7 @@ def test_a_score_that_is_no_score_is_named(function, value):
 def test_places_are_those_of_the_whole_data():
     given = case("shared", n_sequences=2000)
     given.segments[given.tokens(1998).start, 0, 1] = np.nan
-    with pytest.raises(NonFiniteError, match="sequence 1998, tokens 0 to 1, label 1"):
+    with pytest.raises(NonFiniteError, match=r"sequence 1998, the segment \(0, 1\), tokens"):
         potentials.segment_viterbi(*given, n_jobs=2)
 
 

@@ -36,6 +36,12 @@ class Spans(NamedTuple):
     start: np.ndarray
     stop: np.ndarray
 
+    def words(self, c: int) -> str:
+        """A segment for errors, which say that its last token is the one before ``stop``."""
+        start = int(self.start[c])
+        stop = int(self.stop[c])
+        return f"the segment ({start}, {stop}), tokens {start} up to but not including {stop}"
+
 
 def functions_of(wanted: Any) -> tuple[SegmentFunction, ...]:
     """The functions that a parameter has: none, one, or a list of them."""
@@ -149,4 +155,4 @@ def _with_place(text: str, functions: tuple[SegmentFunction, ...], spans: Spans)
     function = functions[place % len(functions)]
     name = getattr(function, "__name__", type(function).__name__)
     rest = text[match.end() :].replace("a token is", "attributes are")
-    return f"X[{i}], tokens {spans.start[c]} to {spans.stop[c]}: segment_features, {name}{rest}"
+    return f"X[{i}], {spans.words(c)}: segment_features, {name}{rest}"

@@ -113,10 +113,13 @@ def read_spans(y: Any, offsets: np.ndarray, outside: Any) -> Segments:
             if not 0 <= start < stop <= n_tokens:
                 raise ValueError(
                     f"y[{i}]: the span {span!r} is not within X[{i}], which has {n_tokens} tokens; "
-                    "a span covers the tokens from start to before stop"
+                    "(start, stop, label) has the tokens from start up to but not including stop"
                 )
             if start < taken:
-                raise ValueError(f"y[{i}]: the span {span!r} overlaps the one before it")
+                raise ValueError(
+                    f"y[{i}]: the span {span!r} overlaps the one before it, which has the tokens "
+                    f"up to but not including {taken}"
+                )
             taken = stop
             t = int(offsets[i]) + start
             labels[t : t + stop - start] = [label] * (stop - start)

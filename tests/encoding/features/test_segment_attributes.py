@@ -104,7 +104,8 @@ def test_errors_say_which_segment(given, error, message):
     def bad(tokens, start, end):
         return given if (start, end) == (1, 3) else ["good"]
 
-    with pytest.raises(error, match=rf"X\[0\], tokens 1 to 3: segment_features, {message}"):
+    said = r"X\[0\], the segment \(1, 3\), tokens 1 up to but not including 3: segment_features, "
+    with pytest.raises(error, match=said + message):
         encode(SequenceVectorizer(), (joined, bad), X, candidates(OFFSETS, 3), learn=True)
 
 

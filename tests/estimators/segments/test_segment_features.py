@@ -221,7 +221,9 @@ def test_what_is_refused():
     with pytest.raises(InputTypeError, match="a two-dimensional X has single tokens"):
         SemiMarkovCRF(segment_features=shape).fit(np.eye(3), ["a", "b", "a"])
     with pytest.raises(
-        InputTypeError, match=r"X\[0\], tokens 0 to 1: segment_features, <lambda>: "
+        InputTypeError,
+        match=r"X\[0\], the segment \(0, 1\), tokens 0 up to but not including 1: "
+        "segment_features, <lambda>: ",
     ):
         SemiMarkovCRF(segment_features=lambda *_: 3).fit(WORDS, TAGS)
     crf = SemiMarkovCRF(segment_features=shape).fit(WORDS, TAGS)
