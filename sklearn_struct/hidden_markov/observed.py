@@ -68,7 +68,8 @@ class Observed:
         if self.events.numbers.shape[1]:
             columns.append(np.sqrt(self.events.numbers, dtype=np.float64))
         if self.trials.numbers.shape[1]:
-            total = self.trials.numbers.sum(axis=1, keepdims=True)
+            # whole numbers may overflow
+            total = self.trials.numbers.sum(axis=1, keepdims=True, dtype=np.float64)
             columns.append(np.sqrt(self.trials.numbers / np.where(total == 0, np.nan, total)))
         return columns[0] if len(columns) == 1 else np.hstack(columns)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,6 +39,7 @@ READERS: dict[str, Callable[..., np.ndarray]] = {
 }
 EMISSIONS = ("categorical", *READERS)
 COUNTED = ("poisson", "multinomial")  # kinds of whole numbers
+MOST_TRIALS = 2.0**53  # larger numbers have no next one as floats
 LARGEST = 1e75  # of inputs: their squares are multiplied with each other
 INPUT = "input"  # the kind of a column that is not emitted, but drives transitions
 
@@ -185,13 +187,32 @@ def check_lengths(observed: Observed, used: np.ndarray, p: int) -> None:
 
 
 def mean_trials(observed: Observed, used: np.ndarray) -> int:
-    """How many trials the tokens used have on average, rounded."""
+    """How many trials the tokens used have on average, rounded.
+
+    Raises
+    ------
+    ValueError
+        If one of these has more trials than floats and files can tell.
+    """
     trials = observed.trials.numbers
     if not trials.shape[1]:
         return 0
-    # sums of whole numbers, which have no rounding errors
-    total = sum(float(used[rows] @ trials[rows].sum(axis=1)) for rows in row_pieces(trials))
-    return round(total / np.count_nonzero(used))
+
+    def of_tokens() -> Iterator[float]:
+        for rows in row_pieces(trials):
+            # as floats, since sums of whole numbers overflow
+            of_rows = np.where(used[rows], trials[rows].sum(axis=1, dtype=np.float64), 0.0)
+            t = int(np.argmax(of_rows))
+            if of_rows[t] > MOST_TRIALS:
+                raise ValueError(
+                    f"{streams.place(rows.start + t, observed.offsets)}: its counts sum to "
+                    f"{of_rows[t]:.4g}, but a token has at most 2 ** 53 trials: count in larger "
+                    "units"
+                )
+            yield from of_rows.tolist()
+
+    # exact, also where the sum of all is not a float
+    return round(math.fsum(of_tokens()) / np.count_nonzero(used))
 
 
 def listed_kinds(emissions: str | Iterable[Any], n: int) -> list[str]:

@@ -217,6 +217,29 @@ def test_trials_of_the_tokens_used():
         assert model.fit(X, sample_weight=weight).n_trials_ == expected
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.float64])
+def test_more_trials_than_whole_numbers_hold(dtype):
+    """The sum of 2,048 counts of 2 ** 53 is 2 ** 64, or 0 where that overflows."""
+    x = np.ones((4, 2048), dtype)
+    x[2] = 2**53
+    said = "X[1], token 0: its counts sum to 1.845e+19, but a token has at most 2 ** 53 trials"
+    hmm = HMM(n_states=1, emissions="multinomial", init="random", max_iter=1)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        hmm.fit([x[:2], x[2:]])
+    assert not hasattr(hmm, "classes_")
+    # tokens that are not used do not matter
+    assert hmm.fit([x[:2], x[2:]], sample_weight=[1, 0]).n_trials_ == 2048
+
+
+def test_the_mean_of_many_trials_is_exact():
+    """Also where sums of all tokens overflow, or are not floats."""
+    x = np.full((3000, 2), 2**52)
+    x[0, 0] -= 9000
+    hmm = HMM(n_states=1, emissions="multinomial", init="random", max_iter=1).fit([x])
+    assert hmm.n_trials_ == 2**53 - 3
+    assert set(hmm.sample(3, random_state=0)[0][0].sum(axis=1)) == {hmm.n_trials_}
+
+
 def test_what_is_the_same_for_all_tokens_has_no_memory():
     lengths = np.array([3, 0, 2])
     alike = repeated(np.full(3, 0.5), lengths)
