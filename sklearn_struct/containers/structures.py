@@ -225,9 +225,10 @@ def _block(structure: Structure, first: int, last: int) -> Block:
 def _part(family: Family, first: int, last: int, first_token: int) -> tuple[slice, Family]:
     """The range of the cliques of some examples, and these with nodes counted from a token on."""
     cliques, offsets = _range(family.offsets, first, last)
-    # cliques of which only the number counts have no nodes: all parts share that array
-    nodes = family.nodes[cliques] - first_token if family.nodes.size else family.nodes
-    return cliques, Family(nodes, offsets)
+    # pairs of chains that are not listed have no rows at all: all parts share that array
+    nodes = family.nodes[cliques] if len(family.nodes) else family.nodes
+    # cliques of which only the number counts have rows without nodes
+    return cliques, Family(nodes - first_token if nodes.size else nodes, offsets)
 
 
 def _range(offsets: np.ndarray, first: int, last: int) -> tuple[slice, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +54,16 @@ def emission_counts(
             for codes, n in zip(observed.codes, n_values, strict=True)
         ],
         numbers.counts(observed.numbers, observed.offsets, rows, posterior, before),
-        sums_of(observed.events.numbers[rows], posterior),
-        sums_of(observed.trials.numbers[rows], posterior),
+        _sums(observed.events.numbers, rows, posterior),
+        _sums(observed.trials.numbers, rows, posterior),
     )
+
+
+def _sums(x: np.ndarray, rows: slice, posterior: np.ndarray) -> Sums:
+    """Those of some rows; most models have no columns of such numbers."""
+    return sums_of(x[rows], posterior) if x.shape[1] else _nothing(posterior.shape[1])
+
+
+@cache
+def _nothing(K: int) -> Sums:
+    return Sums(np.zeros((0, K)), np.zeros((0, K)))

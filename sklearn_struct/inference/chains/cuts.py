@@ -9,7 +9,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import LANES
 
-__all__ = ["Cuts", "cut"]
+__all__ = ["STEPS", "Cuts", "cut", "most_steps", "rounds"]
 
 STEPS = 800  # of a piece, of which eight stay in the cache
 IDLE = 0.35  # of the time of lanes, at most, where pieces end with sequences
@@ -25,34 +25,41 @@ class Cuts(NamedTuple):
     at_begins: bool  # whether each piece begins with a sequence, and so needs none of the others
 
 
-def cut(offsets: np.ndarray) -> Cuts:
-    """Cut between sequences if lanes then have work enough, else wherever a cut falls."""
-    n_rounds = -(-int(offsets[-1]) // (LANES * STEPS))
-    starts, first, last = np.empty((3, LANES * n_rounds + 1), np.int64)
-    n_pieces, n_steps, at_begins = _cut(offsets, n_rounds, IDLE, starts, first, last)
-    return Cuts(starts[: n_pieces + 1], first[:n_pieces], last[:n_pieces], n_steps, at_begins)
+@kernel
+def rounds(n_tokens: int, steps: int) -> int:
+    """How many times eight pieces of about so many steps are made of so many tokens."""
+    return (n_tokens + LANES * steps - 1) // (LANES * steps)
 
 
 @kernel
-def _cut(
-    offsets: np.ndarray,
-    n_rounds: int,
-    idle: float,
-    starts: np.ndarray,
-    first: np.ndarray,
-    last: np.ndarray,
+def most_steps(n_tokens: int, steps: int) -> int:
+    """More steps no piece has."""
+    fewest = LANES * max(1, rounds(n_tokens, steps) // 2)
+    return int((1.0 + IDLE) * n_tokens) // fewest + 1
+
+
+@kernel
+def cut(
+    offsets: np.ndarray, steps: int, starts: np.ndarray, first: np.ndarray, last: np.ndarray
 ) -> tuple[int, int, bool]:
-    """Return the number of pieces, of steps of the longest, and whether they begin sequences."""
+    """Cut between sequences if lanes then have work enough, else wherever a cut falls; into pieces
+    of about so many steps.
+
+    Write what `Cuts` has of each piece, of which there are at most `LANES` times `rounds`, and
+    return how many there are, the steps of the longest, and whether all begin with a sequence.
+    """
     n_tokens = offsets[-1]
+    n_rounds = rounds(n_tokens, steps)
     n_pieces = LANES * n_rounds
     # of sequences that are longer than pieces should be, each may be a piece
     fewer = max(1, min(n_rounds, max(-(-(len(offsets) - 1) // LANES), n_rounds // 2)))
     at_begins = False
-    for n in (LANES * fewer, n_pieces):
+    n_steps = 0
+    for n in (LANES * fewer, LANES * n_rounds):
         if not at_begins:
             n_pieces = n
             n_steps = _between_sequences(offsets, n, starts)
-            at_begins = n * n_steps <= (1.0 + idle) * n_tokens
+            at_begins = n * n_steps <= (1.0 + IDLE) * n_tokens
     if not at_begins:
         n_steps = -(-n_tokens // n_pieces)
         for p in range(n_pieces + 1):

@@ -18,14 +18,14 @@ the next one began with. Where that fails, scores are made again, and sums are t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
 from sklearn_struct.compiled.simd import LANES, load, splat, store, total, workspace
 from sklearn_struct.compiled.threads import patiently
-from sklearn_struct.inference.chains.cuts import Cuts, cut
+from sklearn_struct.inference.chains import cuts
+from sklearn_struct.inference.chains.cuts import Cuts, cut, most_steps, rounds
 from sklearn_struct.inference.chains.first_order_log_lists import log_expectations
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
 from sklearn_struct.inference.chains.floored_numbers import MOST, SPREAD, raise_table
@@ -49,6 +49,10 @@ FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it sa
 # where they must have many steps.
 PATIENT_LABELS = 6
 DEAR_STEPS = 72
+# what came of sums: all scores are as they were, or all is done, or all but some sequences
+REFUSED = 0
+DONE = 1
+SOME_LEFT = 2
 
 
 def expectations(
@@ -72,16 +76,15 @@ def expectations(
     offsets = structure.offsets
     if again is None:
         again = _copies(node.copy(), offsets)
-    cuts = cut(offsets)
+    longest = most_steps(n, cuts.STEPS)
     # with as many steps as there are, products are never too dear
-    most_steps = DEAR_STEPS if PATIENT_LABELS < K else cuts.n_steps
-    room = workspace((n_rows(cuts.n_steps, K, edge.shape[1], n), LANES), np.float64)
+    dear = DEAR_STEPS if PATIENT_LABELS < K else longest
+    room = workspace((n_rows(longest, K, edge.shape[1], n), LANES), np.float64)
     is_left = np.zeros(len(weight), dtype=bool)
     arguments = node, edge, offsets, weight
-    # a plain tuple: calls with one that has names leave objects behind for a while
-    is_done = _expectations(*arguments, tuple(cuts), room, most_steps, is_left, sums, log_Z)
-    if not is_left.any():
-        return bool(is_done)
+    outcome = _expectations(*arguments, cuts.STEPS, room, dear, is_left, sums, log_Z)
+    if outcome != SOME_LEFT:
+        return bool(outcome == DONE)
     left = np.flatnonzero(is_left)
     for i in left.tolist():
         again(i, node[offsets[i] : offsets[i + 1]])
@@ -122,38 +125,38 @@ def _expectations(
     edge: np.ndarray,
     offsets: np.ndarray,
     weight: np.ndarray,
-    parts_of_cuts: tuple[Any, ...],
+    steps: int,
     room: np.ndarray,
-    most_steps: int,
+    dear: int,
     is_left: np.ndarray,
     sums: np.ndarray,
     log_Z: np.ndarray,
-) -> bool:
-    """Mark the sequences that are left to others, and whose scores are lost; return False if all
-    are as they were.
-    """
+) -> int:
+    """Mark the sequences that are left to others, and whose scores are lost."""
     n, K = node.shape
-    cuts = Cuts(*parts_of_cuts)
     top, smallest, all_count = _survey(edge, weight)
     if not (all_count and np.isfinite(top) and are_possible(node, 0, n)):
-        return False
+        return REFUSED
+    places = np.empty((3, LANES * rounds(n, steps) + 1), np.int64)
+    m, n_steps, at_begins = cut(offsets, steps, places[0], places[1], places[2])
+    pieces_at = Cuts(places[0, : m + 1], places[1, :m], places[2, :m], n_steps, at_begins)
     E = np.empty(edge.shape[1])
     raise_table(edge, top, E)
-    pieces = _pieces_of(room, cuts.n_steps, E, K, n)
-    joints = _joints_of(len(cuts.first), K, edge.shape[1])
-    if not join(node, offsets, cuts, pieces, most_steps, joints):
-        return False
+    pieces = _pieces_of(room, pieces_at.n_steps, E, K, n)
+    joints = _joints_of(len(pieces_at.first), K, edge.shape[1])
+    if not join(node, offsets, pieces_at, pieces, dear, joints):
+        return REFUSED
     for m in range(0, even(K) * even(K) * LANES, LANES):
         store(pieces.pairs, m, splat(0.0))
     can_fail = not top - smallest < SPREAD
-    _add_pieces(node, offsets, weight, cuts, pieces, joints, can_fail, is_left, log_Z)
+    _add_pieces(node, offsets, weight, pieces_at, pieces, joints, can_fail, is_left, log_Z)
     for j in range(K):
         for k in range(K):
             of_pair = total(load(pieces.pairs, (j * even(K) + k) * LANES))
             sums[0, j * K + k] += of_pair * np.exp(edge[0, j * K + k] - top)
     for i in range(len(log_Z)):
         log_Z[i] += top * max(offsets[i + 1] - offsets[i] - 1, 0)
-    return True
+    return SOME_LEFT if np.any(is_left) else DONE
 
 
 @inlined

@@ -17,13 +17,22 @@ LENGTHS = {
     "one behind": [5000, 3],
     "ragged": [int(n) for n in np.random.RandomState(3).randint(0, 60, size=300)],
 }
+
+
+def cut_up(offsets):
+    starts, first, last = np.empty((3, LANES * cuts.rounds(offsets[-1], cuts.STEPS) + 1), np.int64)
+    n, n_steps, at_begins = cuts.cut(offsets, cuts.STEPS, starts, first, last)
+    assert n_steps <= cuts.most_steps(offsets[-1], cuts.STEPS)
+    return cuts.Cuts(starts[: n + 1], first[:n], last[:n], n_steps, at_begins)
+
+
 SHORT = ["alike", "seven", "short", "ragged"]
 
 
 @pytest.mark.parametrize("name", LENGTHS)
 def test_pieces_cover_all_tokens_once(name):
     offsets = np.cumsum([0, *LENGTHS[name]])
-    cut = cuts.cut(offsets)
+    cut = cut_up(offsets)
     lengths = np.diff(cut.starts)
     assert len(lengths) % LANES == 0
     assert (cut.starts[0], cut.starts[-1]) == (0, offsets[-1])
@@ -39,7 +48,7 @@ def test_pieces_cover_all_tokens_once(name):
 def test_sequences_of_the_first_and_the_last_token(name):
     offsets = np.cumsum([0, *LENGTHS[name]])
     sequence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    cut = cuts.cut(offsets)
+    cut = cut_up(offsets)
     for p in np.flatnonzero(np.diff(cut.starts)):
         assert cut.first[p] == sequence[cut.starts[p]]
         assert cut.last[p] == sequence[cut.starts[p + 1] - 1]
