@@ -261,6 +261,11 @@ class SequenceArray(OneDimensional):
         if getattr(X, "ndim", 3) != 3 or not isinstance(X, Iterable):
             got = getattr(X, "ndim", type(X).__name__)
             raise InputTypeError(f"X must have three dimensions, got {got}")
+        if layout == "ntc" and isinstance(X, np.ndarray) and 0 not in X.shape:
+            refuse_masked(X, "X")
+            # in the memory of X, where its rows follow each other there
+            offsets = X.shape[1] * np.arange(len(X) + 1)
+            return cls(np.asarray(X).reshape(-1, X.shape[2]), offsets, feature_names)
         given = list(X)  # an iterator can be read once
         for series in given:
             refuse_masked(series, "X")

@@ -521,6 +521,7 @@ def test_layouts_of_three_dimensions():
         assert_holds(X, list(series))
         assert X.tokens.flags["C_CONTIGUOUS"]
     assert X.feature_names.tolist() == ["a", "b", "c"]
+    assert np.shares_memory(SequenceArray.from_3d(series).tokens, series)
 
 
 def test_series_of_different_lengths():

@@ -12,12 +12,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from sklearn.utils import check_random_state
 
-from sklearn_struct._warning import warn
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features import observation_streams as streams
 from sklearn_struct.encoding.features.symbol_sequences import symbols
 from sklearn_struct.encoding.labels import label_codes, partial_labels
 from sklearn_struct.encoding.sequences import as_list
+from sklearn_struct.encoding.three_dimensional_input import check_layout
 from sklearn_struct.encoding.two_dimensional_input import has_label_a_row, refuse_without_labels
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.progress import Progress
@@ -59,9 +59,10 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> Any:
         """What `fit` does; return the steps of EM that it took."""
-        _warn_of_channels_first(X)
         X = as_list(X)
         y = as_list(y)
+        # the streams of a model say what the columns are
+        check_layout(X, y, is_known=init is not None)
         columns, flat = self._read_columns(X if has_label_a_row(y) else symbols(X), reset=True)
         if y is None and self.n_states is None and init is None:
             raise ValueError(
@@ -227,15 +228,4 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
             self.n_mixtures,
             self.autoregression,
             clusters,
-        )
-
-
-def _warn_of_channels_first(X: Any) -> None:
-    """Warn of an array that has fewer tokens a sequence than streams, as other libraries' have."""
-    shape = np.shape(X) if isinstance(X, np.ndarray) else ()
-    if len(shape) == 3 and shape[1] < shape[2]:
-        warn(
-            f"X has the shape {shape}, so it is read as {shape[0]} sequences of {shape[1]} tokens "
-            f"with {shape[2]} streams; if time comes last, write SequenceArray.from_3d(X, "
-            "layout='nct')"
         )

@@ -16,6 +16,7 @@ from sklearn_struct.encoding.parameter_checks import (
     check_params,
 )
 from sklearn_struct.encoding.sequences import as_list, form, refuse_texts
+from sklearn_struct.encoding.three_dimensional_input import refuse_squares
 from sklearn_struct.encoding.two_dimensional_input import check_table, refuse_one_dimension
 from sklearn_struct.estimators.fitting.base_sequence import (
     BaseSequenceEstimator,
@@ -105,6 +106,7 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
             check_params(self, *self._settings)
             # lists of whole numbers are symbols only for a model of symbols
             X = symbols(X) if self._kind == "values" else X
+        refuse_squares(X)
         check_single_values(X)
         if form(X) == "flat":
             self._accept_rows(X, reset)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sklearn_struct import HMM
+from sklearn_struct import HMM, HSMM, SequenceArray
+from sklearn_struct.exceptions import LengthMismatchError
 
 RNG = np.random.RandomState(0)
 Z = [np.repeat(RNG.randint(3, size=5), 4) for _ in range(20)]
@@ -101,13 +104,48 @@ def test_vectors_of_counts_without_trials():
     np.testing.assert_allclose(hmm.score_samples(X), 0.0, atol=1e-12)
 
 
-def test_channels_before_time_are_told():
+@pytest.mark.parametrize("shape", [(4, 2, 30), (4, 30, 2), (4, 3, 3), (4, 1, 30)])
+def test_three_dimensions_need_their_layout(shape):
+    X = np.random.RandomState(0).normal(size=shape)
+    n, a, b = shape
+    said = (
+        f"X has the shape {shape}, and nothing says which dimension is time: write "
+        f"SequenceArray.from_3d(X, layout='ntc') if these are {n} sequences of {a} tokens with {b} "
+        f"streams, or layout='nct' if they are {n} sequences of {b} tokens with {a} streams"
+    )
+    for model in (HMM(n_states=2, random_state=0), HSMM(n_states=2, random_state=0)):
+        for y in (None, [None] * n):
+            with pytest.raises(ValueError, match=re.escape(said)):
+                model.fit(X, y)
+        assert not hasattr(model, "classes_")
+    for layout, n_streams in (("ntc", b), ("nct", a)):
+        hmm = HMM(n_states=2, random_state=0).fit(SequenceArray.from_3d(X, layout))
+        assert hmm.n_features_in_ == n_streams
+    assert HMM(n_states=2, random_state=0).fit(list(X)).n_features_in_ == b
+
+
+def test_what_says_the_layout_of_three_dimensions():
     X = np.random.RandomState(0).normal(size=(4, 2, 30))
-    with pytest.warns(UserWarning, match=r"4 sequences of 2 tokens with 30 streams.*from_3d"):
-        HMM(n_states=2, random_state=0).fit(X)
-    # as many tokens as streams, or more, and lists of arrays, say nothing
-    HMM(n_states=2, random_state=0).fit(X[:, :, :2])
-    HMM(n_states=2, random_state=0).fit(list(X))
+    time_first = X.swapaxes(1, 2)
+    y = np.random.RandomState(1).randint(2, size=(4, 30))
+    hmm = HMM().fit(time_first, y)
+    same = HMM().fit(list(time_first), y)
+    np.testing.assert_array_equal(hmm.means_, same.means_)
+    # one sequence with labels is enough
+    HMM(n_states=[0, 1], random_state=0).fit(time_first, [None, y[1].tolist(), None, None])
+    with pytest.raises(LengthMismatchError):
+        HMM().fit(X, y)
+    # a model knows its streams
+    np.testing.assert_array_equal(hmm.score_samples(time_first), same.score_samples(time_first))
+    HMM(n_states=[0, 1]).fit(time_first, init=hmm)
+    with pytest.raises(ValueError, match="30 features, but HMM is expecting 2"):
+        hmm.predict(X)
+    # but as many tokens as streams fit both ways
+    for work in (hmm.predict, hmm.score_samples, lambda X: HMM().fit(X, y[:, :2])):
+        with pytest.raises(ValueError, match=r"\(4, 2, 2\), and nothing says .*from_3d"):
+            work(X[:, :, :2])
+    # one stream: sequences of one token would have no chain
+    assert HMM(n_states=2, random_state=0).fit(X[:, 0, :, None]).n_features_in_ == 1
 
 
 def correlated(seed):
