@@ -27,21 +27,14 @@ from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.inference.chains.chain import Chain
 
 __all__ = [
-    "IMPOSSIBLE",
     "Expectation",
     "Options",
     "Training",
     "emission",
     "joint",
-    "possible_potentials",
     "potentials",
-    "relaxed_model",
     "with_chain",
 ]
-
-# far below what possible steps cost, so that the labellings with the fewest impossible steps win,
-# and finite, so that these can be counted at all
-IMPOSSIBLE = -1e4  # what relaxed models take for the logarithm of 0
 
 
 def one_cluster(
@@ -109,40 +102,6 @@ def with_chain(
     after = pairs.nodes[:, 1]
     edges = log_transitions(model.logits, observed.inputs[block.tokens][after])
     return Potentials(theta.node, (edges.reshape(len(after), -1),))
-
-
-def possible_potentials(model: HiddenMarkov, observed: Observed, block: Block) -> Potentials:
-    """The same, but for sequences that the model cannot emit those of a model in which nothing is
-    quite impossible.
-    """
-    theta = potentials(model, observed, block)
-    labels = np.empty(len(theta.node), np.int32)
-    score = np.empty(block.structure.n_examples)
-    model.inference.argmax(theta, block.structure, labels, score)
-    impossible = score == -np.inf
-    if not np.any(impossible):
-        return theta
-    # for these sequences alone: elsewhere what is impossible stays so
-    relaxed = potentials(relaxed_model(model), observed, block)
-    lengths = np.diff(block.structure.offsets)
-    node = np.where(np.repeat(impossible, lengths)[:, None], relaxed.node, theta.node)
-    cliques = [
-        np.where(np.repeat(impossible, np.diff(family.offsets))[:, None], mild, strict)
-        for family, mild, strict in zip(
-            block.structure.families, relaxed.cliques, theta.cliques, strict=True
-        )
-    ]
-    return Potentials(node, tuple(cliques))
-
-
-def relaxed_model(model: HiddenMarkov) -> HiddenMarkov:
-    """A model in which nothing is impossible, but what was is very improbable."""
-    markov = Markov(*(np.maximum(table, IMPOSSIBLE) for table in model.markov))
-    return model._replace(
-        markov=markov,
-        tables=[np.maximum(table, IMPOSSIBLE) for table in model.tables],
-        outcomes=np.maximum(model.outcomes, IMPOSSIBLE),
-    )
 
 
 def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndarray:

@@ -14,11 +14,12 @@ from sklearn_struct.compiled.kernel import STEPS
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Block
 from sklearn_struct.hidden_markov.carried_numbers import Carried
-from sklearn_struct.hidden_markov.em_steps import IMPOSSIBLE, emission
+from sklearn_struct.hidden_markov.em_steps import emission
 from sklearn_struct.hidden_markov.filter_kernels import backward, forward, windows
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Steps, steps
 from sklearn_struct.hidden_markov.observed import Observed
+from sklearn_struct.hidden_markov.possible_potentials import IMPOSSIBLE
 
 __all__ = ["Progressed", "ahead", "filtered", "smoothed"]
 

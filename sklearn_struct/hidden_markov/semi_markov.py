@@ -16,9 +16,10 @@ from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers.structures import Block, ranges
 from sklearn_struct.hidden_markov.densities import log_ratios
 from sklearn_struct.hidden_markov.durations import Durations, survivors
-from sklearn_struct.hidden_markov.em_steps import IMPOSSIBLE, emission, relaxed_model
+from sklearn_struct.hidden_markov.em_steps import emission
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.observed import Observed
+from sklearn_struct.hidden_markov.possible_potentials import IMPOSSIBLE, relaxed_model
 from sklearn_struct.inference.segments import decoding
 from sklearn_struct.inference.segments.segment_scores import Places, Scores
 from sklearn_struct.inference.segments.segment_sums import add_marginals, lattice_of, n_steps

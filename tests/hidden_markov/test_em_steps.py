@@ -14,7 +14,6 @@ from sklearn_struct.hidden_markov.em_steps import (
     Options,
     Training,
     joint,
-    possible_potentials,
     potentials,
 )
 from sklearn_struct.hidden_markov.emissions import Emissions
@@ -24,6 +23,7 @@ from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, tally
 from sklearn_struct.hidden_markov.moments import moments_of
 from sklearn_struct.hidden_markov.observed import Observed
+from sklearn_struct.hidden_markov.possible_potentials import possible_potentials
 from sklearn_struct.inference.chains.chain import Chain
 
 pytestmark = pytest.mark.twins

@@ -21,11 +21,12 @@ from sklearn_struct.estimators.fitting.base_sequence import Sequences, divided
 from sklearn_struct.estimators.hidden_markov.base_streams import BaseStreams
 from sklearn_struct.estimators.hidden_markov.stream_learning import INPUT
 from sklearn_struct.hidden_markov import multinomial, poisson
-from sklearn_struct.hidden_markov.em_steps import joint, possible_potentials, potentials
+from sklearn_struct.hidden_markov.em_steps import joint, potentials
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import ends_itself, terminates
 from sklearn_struct.hidden_markov.markov_draws import choose, draw
 from sklearn_struct.hidden_markov.observed import Observed
+from sklearn_struct.hidden_markov.possible_potentials import possible_potentials
 
 __all__ = ["BaseHiddenChain"]
 

@@ -20,11 +20,12 @@ from sklearn_struct.encoding.sequences import as_list, check_numbers
 from sklearn_struct.estimators.hidden_markov.base_hidden_markov import BaseHiddenChain
 from sklearn_struct.estimators.m_estimation.locally_uniform import locally_uniform
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, NonFiniteError
-from sklearn_struct.hidden_markov.em_steps import joint, possible_potentials, potentials
+from sklearn_struct.hidden_markov.em_steps import joint, potentials
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import as_states, at_least, raised
 from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.path_sums import StateChain, beside
+from sklearn_struct.hidden_markov.possible_potentials import possible_potentials
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.objectives.expected_features import Emitted
 
@@ -118,8 +119,8 @@ class HiddenBase:
         return FeatureTemplates([f"%x[0,{c}]" for c in self.columns])
 
     def potentials(self, observed: Observed, exact: bool = False) -> Callable[[Block], Potentials]:
-        """What gives log q0(x, y) in a block; unless `exact`, sequences without any way get
-        improbable ones.
+        """What gives log q0(x, y) in a block; unless `exact`, it does so up to a constant of each
+        sequence, and sequences without any way get improbable ones.
         """
         model = self._raised()
         of_block = potentials if exact else possible_potentials
