@@ -225,8 +225,8 @@ class SequenceArray(OneDimensional):
     ) -> SequenceArray:
         """Read series of numbers whose layout you say: time first, or channels first.
 
-        Estimators take an array (n, time, channels) as it is. Other packages, such as aeon, have
-        arrays (n, channels, time), which nobody can tell apart.
+        Estimators take an array (n, time, channels) as it is; without labels, a hidden Markov model
+        refuses it. Other packages, such as aeon, have arrays (n, channels, time).
 
         Parameters
         ----------
@@ -263,18 +263,15 @@ class SequenceArray(OneDimensional):
             raise InputTypeError(f"X must have three dimensions, got {got}")
         if layout == "ntc" and isinstance(X, np.ndarray) and 0 not in X.shape:
             refuse_masked(X, "X")
-            # in the memory of X, where its rows follow each other there
-            offsets = X.shape[1] * np.arange(len(X) + 1)
+            offsets = X.shape[1] * np.arange(len(X) + 1)  # and tokens in the memory of X
             return cls(np.asarray(X).reshape(-1, X.shape[2]), offsets, feature_names)
-        given = list(X)  # an iterator can be read once
-        for series in given:
+        parts: list[np.ndarray] = []
+        for i, series in enumerate(X):
             refuse_masked(series, "X")
-        parts = [np.asarray(series) for series in given]
-        for i, part in enumerate(parts):
+            part = np.asarray(series)
             if part.ndim != 2:
                 raise InputTypeError(f"X[{i}] must be a 2-D array, got {part.ndim} dimensions")
-        if layout == "nct":
-            parts = [part.T for part in parts]
+            parts.append(part.T if layout == "nct" else part)
         widths = [part.shape[1] for part in parts]
         for i, width in enumerate(widths):
             if width != widths[0]:
