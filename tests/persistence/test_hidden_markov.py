@@ -15,7 +15,7 @@ from sklearn_struct.persistence.plain_values import Arrays
 from sklearn_struct.persistence.registry import estimator, put_estimator
 
 X = [
-    [("the", 1, 0.5), ("cat", True, 1.5), ("\ud800", 2, -1.0)],
+    [("the", 1, 0.5), ("cat", 1, 1.5), ("\ud800", 2, -1.0)],
     [("the", 1, 0.1), ("dog", 2, 2.5)],
     [("cat", 2, 1.0)],
 ]
