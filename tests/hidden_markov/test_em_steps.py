@@ -189,18 +189,19 @@ def test_sequences_whose_sums_fail_are_expected_once_more(known, monkeypatch):
     """
     rng = np.random.RandomState(0)
     # an empty one is the third
-    offsets = np.insert(np.arange(0, 2401, 300), 2, 600)
+    offsets = np.insert(np.arange(0, 4801, 300), 2, 600)
     n = offsets[-1]
-    states = np.tile(np.repeat([0, 1], 150), 8)
+    states = np.tile(np.repeat([0, 1], 150), 16)
     numbers = 40.0 * states[:, None] + rng.normal(size=(n, 1))
-    contradicting = [1, 5]
+    contradicting = [1, 5, 9]
     for i in contradicting:
         numbers[offsets[i] : offsets[i + 1]] = numbers[offsets[i] : offsets[i + 1]][::-1].copy()
     codes = np.full(n, -1, np.int32)
     if known:
         codes[[310, 1300]] = 0
-    weight = np.linspace(0.5, 2.0, 9)
+    weight = np.linspace(0.5, 2.0, 17)
     options = Options(1, [], True, 0, 0, np.ones(1))
+    monkeypatch.setattr(markov_chain, "TOKENS_IF_FEW", 2400)
     steps = Training(Observed([], numbers, offsets), codes, weight, 2, options, Pool())
     with np.errstate(divide="ignore"):
         markov = Markov(
@@ -216,6 +217,7 @@ def test_sequences_whose_sums_fail_are_expected_once_more(known, monkeypatch):
 
     monkeypatch.setattr(Training, "_write_scores", counted)
     monkeypatch.setattr(markov_chain, "TOKENS_IF_FEW", 128)
+    assert len(steps.blocks) == 3
     (counts, emitted, _), value = steps.expect(model)
     assert made == offsets[contradicting].tolist()
 
@@ -223,7 +225,7 @@ def test_sequences_whose_sums_fail_are_expected_once_more(known, monkeypatch):
     structure = chain(offsets, 1)
     theta = markov_chain.potentials(markov, theta, structure)
     out = Potentials(np.zeros((n, 2)), (np.zeros((1, 4)),))
-    log_Z = np.empty(9)
+    log_Z = np.empty(17)
     Chain().marginals(theta, structure, weight, out, log_Z)
     np.testing.assert_allclose(value, weight @ log_Z + steps.prior(model), rtol=1e-12)
     np.testing.assert_allclose(counts.transition, out.cliques[0].reshape(2, 2), atol=1e-9)

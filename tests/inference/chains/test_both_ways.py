@@ -176,11 +176,11 @@ def test_what_could_lose_something_is_left_to_others(harm):
 
 
 def test_pairs_so_far_apart_that_sums_fail():
-    """No pair is forbidden, but to change costs 400 nats, and to stay 380 or 390."""
+    """No pair is forbidden, but to change costs 390 nats, and to stay 370 or 380."""
     node = np.zeros((300, 2))
-    node[:150, 0] = -380.0 / 150
-    node[150:, 1] = -390.0 / 150
-    theta = Pairs(node, np.array([[0.0, -400.0, -400.0, 0.0]]))
+    node[:150, 0] = -370.0 / 150
+    node[150:, 1] = -380.0 / 150
+    theta = Pairs(node, np.array([[0.0, -390.0, -390.0, 0.0]]))
     structure = links(chain(np.array([0, 300]), 1))
     left, out, _ = summed(theta, structure, np.ones(1))
     np.testing.assert_array_equal(left, [0])

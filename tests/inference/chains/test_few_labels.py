@@ -224,11 +224,11 @@ def test_tokens_that_contradict_each_other(lengths, far, makes_again, monkeypatc
 
 
 def pairs_far_apart(n):
-    """No pair is forbidden, but to change costs 400 nats, and to stay 380 or 390."""
+    """No pair is forbidden, but to change costs 390 nats, and to stay 370 or 380."""
     node = np.zeros((n, 2))
-    node[: n // 2, 0] = -760.0 / n
-    node[n // 2 :, 1] = -780.0 / n
-    return Pairs(node, np.array([[0.0, -400.0, -400.0, 0.0]]))
+    node[: n // 2, 0] = -740.0 / n
+    node[n // 2 :, 1] = -760.0 / n
+    return Pairs(node, np.array([[0.0, -390.0, -390.0, 0.0]]))
 
 
 @pytest.mark.parametrize("lengths", [[3000], [500] * 7], ids=["one", "pieces of their own"])
