@@ -12,7 +12,6 @@ from sklearn_struct.compiled.simd import LANES
 __all__ = ["STEPS", "Cuts", "cut", "most_steps", "rounds"]
 
 STEPS = 800  # of a piece, of which eight stay in the cache
-IDLE = 0.35  # of the time of lanes, at most, where pieces end with sequences
 
 
 class Cuts(NamedTuple):
@@ -32,18 +31,23 @@ def rounds(n_tokens: int, steps: int) -> int:
 
 
 @kernel
-def most_steps(n_tokens: int, steps: int) -> int:
+def most_steps(n_tokens: int, steps: int, idle: float) -> int:
     """More steps no piece has."""
     fewest = LANES * max(1, rounds(n_tokens, steps) // 2)
-    return int((1.0 + IDLE) * n_tokens) // fewest + 1
+    return int((1.0 + idle) * n_tokens) // fewest + 1
 
 
 @kernel
 def cut(
-    offsets: np.ndarray, steps: int, starts: np.ndarray, first: np.ndarray, last: np.ndarray
+    offsets: np.ndarray,
+    steps: int,
+    idle: float,
+    starts: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
 ) -> tuple[int, int, bool]:
-    """Cut between sequences if lanes then have work enough, else wherever a cut falls; into pieces
-    of about so many steps.
+    """Cut between sequences if lanes are not idle for a larger part of their work than `idle`, else
+    wherever a cut falls; into pieces of about so many steps.
 
     Write what `Cuts` has of each piece, of which there are at most `LANES` times `rounds`, and
     return how many there are, the steps of the longest, and whether all begin with a sequence.
@@ -59,7 +63,7 @@ def cut(
         if not at_begins:
             n_pieces = n
             n_steps = _between_sequences(offsets, n, starts)
-            at_begins = n * n_steps <= (1.0 + IDLE) * n_tokens
+            at_begins = n * n_steps <= (1.0 + idle) * n_tokens
     if not at_begins:
         n_steps = -(-n_tokens // n_pieces)
         for p in range(n_pieces + 1):

@@ -49,6 +49,9 @@ FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it sa
 # where they must have many steps.
 PATIENT_LABELS = 6
 DEAR_STEPS = 72
+# of what lanes do, at most, where they are idle behind whole sequences; then nothing is joined
+IDLE = 0.35
+IDLE_IF_DEAR = 1.0
 # what came of sums: all scores are as they were, or all is done, or all but some sequences
 REFUSED = 0
 DONE = 1
@@ -76,13 +79,14 @@ def expectations(
     offsets = structure.offsets
     if again is None:
         again = _copies(node.copy(), offsets)
-    longest = most_steps(n, cuts.STEPS)
+    idle = IDLE if K <= PATIENT_LABELS else IDLE_IF_DEAR
+    longest = most_steps(n, cuts.STEPS, idle)
     # with as many steps as there are, products are never too dear
     dear = DEAR_STEPS if PATIENT_LABELS < K else longest
     room = workspace((n_rows(longest, K, edge.shape[1], n), LANES), np.float64)
     is_left = np.zeros(len(weight), dtype=bool)
     arguments = node, edge, offsets, weight
-    outcome = _expectations(*arguments, cuts.STEPS, room, dear, is_left, sums, log_Z)
+    outcome = _expectations(*arguments, cuts.STEPS, idle, room, dear, is_left, sums, log_Z)
     if outcome != SOME_LEFT:
         return bool(outcome == DONE)
     left = np.flatnonzero(is_left)
@@ -126,6 +130,7 @@ def _expectations(
     offsets: np.ndarray,
     weight: np.ndarray,
     steps: int,
+    idle: float,
     room: np.ndarray,
     dear: int,
     is_left: np.ndarray,
@@ -138,7 +143,7 @@ def _expectations(
     if not (all_count and np.isfinite(top) and are_possible(node, 0, n)):
         return REFUSED
     places = np.empty((3, LANES * rounds(n, steps) + 1), np.int64)
-    m, n_steps, at_begins = cut(offsets, steps, places[0], places[1], places[2])
+    m, n_steps, at_begins = cut(offsets, steps, idle, places[0], places[1], places[2])
     pieces_at = Cuts(places[0, : m + 1], places[1, :m], places[2, :m], n_steps, at_begins)
     E = np.empty(edge.shape[1])
     raise_table(edge, top, E)

@@ -19,10 +19,13 @@ LENGTHS = {
 }
 
 
-def cut_up(offsets):
+IDLE = 0.35
+
+
+def cut_up(offsets, idle=IDLE):
     starts, first, last = np.empty((3, LANES * cuts.rounds(offsets[-1], cuts.STEPS) + 1), np.int64)
-    n, n_steps, at_begins = cuts.cut(offsets, cuts.STEPS, starts, first, last)
-    assert n_steps <= cuts.most_steps(offsets[-1], cuts.STEPS)
+    n, n_steps, at_begins = cuts.cut(offsets, cuts.STEPS, idle, starts, first, last)
+    assert n_steps <= cuts.most_steps(offsets[-1], cuts.STEPS, idle)
     return cuts.Cuts(starts[: n + 1], first[:n], last[:n], n_steps, at_begins)
 
 
@@ -38,7 +41,7 @@ def test_pieces_cover_all_tokens_once(name):
     assert (cut.starts[0], cut.starts[-1]) == (0, offsets[-1])
     assert lengths.min() >= 0
     assert lengths.max() == cut.n_steps
-    assert len(lengths) * cut.n_steps <= (1 + cuts.IDLE) * offsets[-1] + LANES * LANES
+    assert len(lengths) * cut.n_steps <= (1 + IDLE) * offsets[-1] + LANES * LANES
     assert cut.at_begins == (name in SHORT)
     if cut.at_begins:
         assert set(cut.starts) <= set(offsets)
@@ -54,3 +57,13 @@ def test_sequences_of_the_first_and_the_last_token(name):
         assert cut.last[p] == sequence[cut.starts[p + 1] - 1]
     # pieces without tokens have a sequence, too
     assert cut.last.max() < len(offsets) - 1
+
+
+def test_lanes_may_be_idle_for_longer():
+    """So that four sequences are cut nowhere."""
+    offsets = np.arange(0, 4001, 1000)
+    assert not cut_up(offsets).at_begins
+    cut = cut_up(offsets, 1.0)
+    assert cut.at_begins
+    assert set(cut.starts) == set(offsets)
+    assert not cut_up(offsets[:-1], 1.0).at_begins
