@@ -28,6 +28,7 @@ UNITS = [
     "tests/solvers",
     "tests/objectives/test_linear_objective.py",
     "tests/hidden_markov/test_em_steps.py",
+    "tests/hidden_markov/test_emissions.py",
     "tests/hidden_markov/test_path_sums.py",
     "tests/grammars/test_spectral_states.py",
     "tests/grammars/test_parsing.py",

@@ -21,6 +21,7 @@ PARTS = [
     "solvers",
     "objectives/linear_objective.py",
     "hidden_markov/em_steps.py",
+    "hidden_markov/emissions.py",
     "hidden_markov/path_sums.py",
     "grammars/spectral_states.py",
     "grammars/parsing.py",
