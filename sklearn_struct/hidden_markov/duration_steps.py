@@ -85,8 +85,9 @@ class DurationTraining:
         used = plain.weight > 0
         states = np.maximum(plain.codes, 0)
         total = plain.constant + self.prior(model)
+        emissions = Emissions(model.hidden, plain.observed)
         for block in plain.blocks:
-            of = self._segments(model, block)
+            of = self._segments(model, emissions, block)
             log_p = semi_markov.joint(of, states[block.tokens])
             here = used[block.examples]
             total += float(plain.weight[block.examples][here] @ log_p[here])
@@ -97,11 +98,13 @@ class DurationTraining:
         prior, -inf if there is a sequence that the model cannot emit.
         """
         plain = self.plain
+        emissions = Emissions(model.hidden, plain.observed)
 
         def work(b: int) -> tuple[Expectation, np.ndarray, float]:
             block = plain.blocks[b]
             weight = plain.weight[block.examples]
-            out, log_Z = semi_markov.sums(self._segments(model, block), weight)
+            of = self._segments(model, emissions, block)
+            out, log_Z = semi_markov.sums(of, weight)
             start = out.node[ends(block.structure)[0]].sum(axis=0)
             markov = Markov(start, out.edge[0], np.zeros(plain.n_labels))
             emitted = plain.emitted(block, out.node, model.hidden.gaussians)
@@ -200,8 +203,9 @@ class DurationTraining:
         np.add.at(tables, tuple(rows[known] for rows in place), weight)
         return DurationCounts(*tables)
 
-    def _segments(self, model: SemiMarkov, block: Block) -> semi_markov.Segments:
+    def _segments(
+        self, model: SemiMarkov, emissions: Emissions, block: Block
+    ) -> semi_markov.Segments:
         """Those of a block that known states allow."""
-        emissions = Emissions(model.hidden, self.plain.observed)
         emitted = self.plain.clamped(emissions, block.tokens)
         return semi_markov.segments(model, emitted, block.structure.offsets)

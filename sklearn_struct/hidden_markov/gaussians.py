@@ -14,7 +14,6 @@ __all__ = [
     "Gaussians",
     "covariance_shape",
     "draw_numbers",
-    "log_densities",
     "mixed_gaussians",
     "n_parameters",
     "no_lags",
@@ -149,11 +148,6 @@ def mixed_gaussians(share: float, a: Gaussians, b: Gaussians) -> Gaussians:
         share * a.covariance + (1 - share) * b.covariance,
         a.kind,
     )
-
-
-def log_densities(x: np.ndarray, gaussians: Gaussians) -> np.ndarray:
-    """Log-density of each row of x in each state: (n, K); see `RowDensities`."""
-    return RowDensities(gaussians).of_rows(x)
 
 
 def draw_numbers(

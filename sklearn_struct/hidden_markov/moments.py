@@ -31,7 +31,6 @@ __all__ = [
     "Sums",
     "has_matrices",
     "known_posteriors",
-    "merged_means",
     "moments_of",
     "sums_of",
     "sums_of_all",
@@ -107,19 +106,6 @@ class Moments(NamedTuple):
 
     def _of_states(self, states: slice) -> Moments:
         return Moments(*(table[states] for table in self))
-
-
-def merged_means(
-    mass: np.ndarray, mean: np.ndarray, other_mass: np.ndarray, other_mean: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The masses of both, and their means: from the heavier one on, as the difference from a far
-    one without mass has lost the digits of the other.
-    """
-    total = mass + other_mass
-    is_heavier = other_mass > mass
-    share = np.where(is_heavier, mass, other_mass) / np.maximum(total, TINY)
-    away = other_mean - mean
-    return total, np.where(is_heavier, other_mean - share * away, mean + share * away)
 
 
 def _flat(table: np.ndarray) -> np.ndarray:

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.moments import merged_means
-
 __all__ = ["Regressors", "regressors_of"]
 
 TINY = np.finfo(float).tiny
@@ -45,7 +43,7 @@ class Regressors(NamedTuple):
         LeVeque, "Algorithms for computing the sample variance", 1983, eq. 2.1).
         """
         masses = self.mass[:, None], other.mass[:, None]
-        total, mean = merged_means(masses[0], self.mean, masses[1], other.mean)
+        total, mean = _merged_means(masses[0], self.mean, masses[1], other.mean)
         mass = total[:, 0]
         away = other.mean - self.mean
         between = np.sqrt(self.mass * (other.mass / np.maximum(mass, TINY)))[:, None] * away
@@ -70,6 +68,19 @@ class Regressors(NamedTuple):
         constant = self.mean[:, q - d :] - (middle[:, None] @ slope)[:, 0]
         mass = np.maximum(self.mass, TINY)[:, None, None]
         return slope, constant, np.swapaxes(left, 1, 2) @ left / mass
+
+
+def _merged_means(
+    mass: np.ndarray, mean: np.ndarray, other_mass: np.ndarray, other_mean: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The masses of both, and their means: from the heavier one on, as the difference from a far
+    one without mass has lost the digits of the other.
+    """
+    total = mass + other_mass
+    is_heavier = other_mass > mass
+    share = np.where(is_heavier, mass, other_mass) / np.maximum(total, TINY)
+    away = other_mean - mean
+    return total, np.where(is_heavier, other_mean - share * away, mean + share * away)
 
 
 def regressors_of(rows: np.ndarray, weight: np.ndarray) -> Regressors:

@@ -13,12 +13,16 @@ from sklearn_struct.hidden_markov.gaussian_moments import (
     least_variances,
     raised,
 )
-from sklearn_struct.hidden_markov.gaussians import KINDS, Gaussians, log_densities
+from sklearn_struct.hidden_markov.gaussians import KINDS, Gaussians
 from sklearn_struct.hidden_markov.number_steps import number_steps
-from sklearn_struct.hidden_markov.row_densities import patterns
+from sklearn_struct.hidden_markov.row_densities import RowDensities, patterns
 
 pytestmark = pytest.mark.twins
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
+
+
+def log_densities(x, gaussians):
+    return RowDensities(gaussians).of_rows(x)
 
 
 def rows(n=30, d=2, K=3, seed=0):

@@ -12,14 +12,17 @@ from sklearn_struct.hidden_markov.gaussians import (
     Gaussians,
     covariance_shape,
     draw_numbers,
-    log_densities,
     mixed_gaussians,
     of_kind,
 )
-from sklearn_struct.hidden_markov.row_densities import patterns
+from sklearn_struct.hidden_markov.row_densities import RowDensities, patterns
 
 pytestmark = pytest.mark.twins
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
+
+
+def log_densities(x, gaussians):
+    return RowDensities(gaussians).of_rows(x)
 
 
 def gaussians(kind, K=3, d=3, seed=0):
