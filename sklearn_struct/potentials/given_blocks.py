@@ -44,6 +44,7 @@ Work: TypeAlias = Callable[[Potentials, Block], Result]
 # so many scores can be added up: Viterbi adds those of eight tokens and pairs, and of both ends
 TERMS = 64
 NUMBERS = 100_000  # of a block, which stay in the processor's cache
+PART = 8192  # numbers of a product; from 10,000 on BLAS wakes its threads, which then spin
 
 
 @dataclass(frozen=True)
@@ -257,7 +258,8 @@ def for_kernels(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def are_usual(scores: np.ndarray) -> bool:
     """Whether no score is NaN, infinite or very large: one pass, which is cheap."""
     flat = scores.reshape(-1)
-    return bool(np.dot(flat, flat) < np.inf)
+    parts = (flat[first : first + PART] for first in range(0, len(flat), PART))
+    return all(np.dot(part, part) < np.inf for part in parts)
 
 
 def look_up(scores: np.ndarray, naming: Callable[[int, int], str]) -> None:
