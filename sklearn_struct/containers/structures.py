@@ -4,20 +4,20 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 __all__ = [
     "Block",
+    "Blocks",
     "Copies",
     "Family",
     "Potentials",
     "Structure",
     "blank",
     "block_size",
-    "blocks",
     "chain",
     "clique_sizes",
     "columns_of",
@@ -82,6 +82,46 @@ class Block(NamedTuple):
     tokens: slice
     cliques: tuple[slice, ...]
     structure: Structure
+
+
+class Blocks:
+    """Examples cut into blocks of about `size` nodes.
+
+    The cuts depend on the data alone, never on the number of threads. A block is made when it is
+    asked for: of many short examples, all blocks would take more memory than the work on one.
+    """
+
+    def __init__(self, structure: Structure, size: int) -> None:
+        self.structure = structure
+        self._cuts = _cuts(structure.offsets, size)
+
+    @property
+    def most_nodes(self) -> int:
+        """The number of nodes of the largest block."""
+        return int(np.diff(self.structure.offsets[self._cuts]).max(initial=0))
+
+    def __len__(self) -> int:
+        return len(self._cuts) - 1
+
+    def __iter__(self) -> Iterator[Block]:
+        return (self[b] for b in range(len(self)))
+
+    def __getitem__(self, b: int) -> Block:
+        b = range(len(self))[b]
+        return _block(self.structure, int(self._cuts[b]), int(self._cuts[b + 1]))
+
+
+def _cuts(offsets: np.ndarray, size: int) -> np.ndarray:
+    """The first examples (int64) of blocks, and the number of examples."""
+    cuts = [0]
+    n = len(offsets) - 1
+    while cuts[-1] < n:
+        first = cuts[-1]
+        # by nodes, as examples are of very different length
+        last = int(offsets.searchsorted(offsets[first] + size, side="left"))
+        # at least one, however long it is
+        cuts.append(min(max(last, first + 1), n))
+    return np.array(cuts, dtype=np.int64)
 
 
 def clique_sizes(order: int) -> range:
@@ -182,25 +222,6 @@ def block_size(n_tokens: int, largest: int, of_all: int, n_blocks: int) -> int:
     little data fewer, to make `n_blocks` of it, so that many threads have work.
     """
     return max(1, min(n_tokens, max(1000, of_all // n_blocks), largest))
-
-
-def blocks(structure: Structure, size: int) -> list[Block]:
-    """Cut examples into blocks of about `size` nodes.
-
-    The cuts depend on the data alone, never on the number of threads.
-    """
-    offsets = structure.offsets
-    cuts = []
-    first = 0
-    n = structure.n_examples
-    while first < n:
-        # by nodes, as examples are of very different length
-        last = int(offsets.searchsorted(offsets[first] + size, side="left"))
-        # at least one, however long it is
-        last = min(max(last, first + 1), n)
-        cuts.append(_block(structure, first, last))
-        first = last
-    return cuts
 
 
 def _block(structure: Structure, first: int, last: int) -> Block:

@@ -149,14 +149,14 @@ class Training:
         self.inference = Chain(options.order)
         # the same for any number of threads, so that sums have one order; few where data are small,
         # as each costs a fifth of a millisecond
-        n_tokens = chains.tokens_of_block(n_labels, options.order)
+        longest = int(observed.lengths.max(initial=0))
+        most = chains.tokens_of_block(n_labels, options.order, longest)
         self.blocks = self.inference.blocks(
-            self.structure, n_labels, n_tokens, min(16, 1 + len(codes) // n_tokens)
+            self.structure, n_labels, most, max(1, -(-len(codes) // most))
         )
         self.any_known = bool(codes.max(initial=-1) >= 0)
         # each block needs as much memory as the one before
-        largest = max(block.structure.offsets[-1] for block in self.blocks)
-        keep_freed(8 * int(largest) * n_labels)
+        keep_freed(8 * self.blocks.most_nodes * n_labels)
 
     @property
     def structure(self) -> Structure:

@@ -147,7 +147,7 @@ def least_variances(x: np.ndarray, weight: np.ndarray, share: float) -> np.ndarr
     """A share of the weighted variance of each column; `share` itself for one that has none."""
     with np.errstate(over="ignore", invalid="ignore"):
         # a weight may be one number for all rows, of which kernels want copies
-        parts = (moments_of(x[rows], weight[rows, None], "diag") for rows in row_pieces(x))
+        parts = (moments_of(x[rows], weight[rows, None], "diag") for rows in row_pieces(x, 4))
         variance = reduce(Moments.merged, parts).covariance[0]
     # a constant column has no scale of its own
     return share * np.where(variance == 0, 1.0, variance)

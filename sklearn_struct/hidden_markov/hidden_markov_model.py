@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.containers.structures import Block
+from sklearn_struct.containers.structures import Blocks
 from sklearn_struct.hidden_markov import poisson
 from sklearn_struct.hidden_markov.densities import n_parameters
 from sklearn_struct.hidden_markov.driven_transitions import Logits
@@ -56,7 +56,7 @@ class HiddenMarkov(NamedTuple):
         free: int = tables + self.gaussians.n_parameters + poisson.n_parameters(self.rates)
         return free
 
-    def blocks(self, offsets: np.ndarray, n_blocks: int = 64) -> list[Block]:
+    def blocks(self, offsets: np.ndarray, n_blocks: int = 64) -> Blocks:
         """Sequences cut into blocks."""
         inference = self.inference
         return inference.blocks(inference.structure(offsets), self.n_labels, n_blocks=n_blocks)

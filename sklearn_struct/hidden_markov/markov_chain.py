@@ -43,11 +43,16 @@ __all__ = [
     "with_unseen",
 ]
 
-# tokens of a block of EM; with few contexts as many as keep eight lanes busy
-# (`inference.chains.cuts`)
+# Tokens of a block of EM, at most; with few contexts as many as keep eight lanes busy
+# (`inference.chains.cuts`). Where sequences are short, a block takes as much memory as its least
+# number of scores, or as a few sequences.
 FEW_CONTEXTS = 12
 TOKENS_IF_FEW = 6000
 TOKENS_IF_MANY = 3000
+LEAST_SCORES_IF_FEW = 7_000
+LEAST_SCORES_IF_MANY = 10_000
+SEQUENCES_IF_FEW = 6
+SEQUENCES_IF_MANY = 4
 # an expected count that is none: inference may have raised it (`inference.chains.floored_numbers`)
 NO_COUNT = 1e-100
 
@@ -69,9 +74,14 @@ def n_contexts(K: int, order: int) -> int:
     return K if order == 1 else (K + 1) * K
 
 
-def tokens_of_block(K: int, order: int) -> int:
-    """How many tokens of many have room at a time in EM."""
-    return TOKENS_IF_FEW if n_contexts(K, order) <= FEW_CONTEXTS else TOKENS_IF_MANY
+def tokens_of_block(K: int, order: int, longest: int) -> int:
+    """How many tokens have room at a time in EM, of many sequences of which one is the longest."""
+    C = n_contexts(K, order)
+    if C <= FEW_CONTEXTS:
+        least = max(LEAST_SCORES_IF_FEW // C, SEQUENCES_IF_FEW * longest)
+        return min(TOKENS_IF_FEW, least)
+    least = max(LEAST_SCORES_IF_MANY // K, SEQUENCES_IF_MANY * longest)
+    return min(TOKENS_IF_MANY, least)
 
 
 def order_of(transition: np.ndarray) -> int:

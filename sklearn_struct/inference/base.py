@@ -9,7 +9,7 @@ import numpy as np
 
 from sklearn_struct.containers import structures
 from sklearn_struct.containers.csr import CSR, as_matrix
-from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
+from sklearn_struct.containers.structures import Blocks, Potentials, Structure, zeros
 from sklearn_struct.inference.labelling_scores import add_labelling, forbid_labels
 
 __all__ = ["CliqueRows", "Inference", "Ranker", "Sampler"]
@@ -49,14 +49,14 @@ class Inference(ABC):
 
     def blocks(
         self, structure: Structure, n_labels: int, n_tokens: int = 3000, n_blocks: int = 64
-    ) -> list[Block]:
-        """Cut examples into blocks of about `n_tokens` nodes, each the work of one call.
+    ) -> Blocks:
+        """Examples cut into blocks of about `n_tokens` nodes, each the work of one call.
 
         Fewer nodes where calls would be long, and where there would be less than `n_blocks` blocks.
         """
         most = self.most_tokens(structure, n_labels)
         size = structures.block_size(n_tokens, most, int(structure.offsets[-1]), n_blocks)
-        return structures.blocks(structure, size)
+        return Blocks(structure, size)
 
     @abstractmethod
     def marginals(

@@ -115,7 +115,7 @@ class LinearObjective(OnThreads):
     @cached_property
     def blocks(self) -> list[Block]:
         """The examples in pieces of work."""
-        return self.inference.blocks(self.data.structure, self.potentials.n_labels)
+        return list(self.inference.blocks(self.data.structure, self.potentials.n_labels))
 
     @cached_property
     def _parts(self) -> list[np.ndarray]:

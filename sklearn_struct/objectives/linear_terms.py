@@ -53,7 +53,7 @@ class LinearTerms(LinearObjective):
     @cached_property
     def _terms(self) -> list[Block]:
         n_labels = self.potentials.n_labels
-        terms = self.inference.blocks(self.data.structure, n_labels, self.term_tokens)
+        terms = list(self.inference.blocks(self.data.structure, n_labels, self.term_tokens))
         learnable = self.data.learnable
         # a term without anything to learn would only cost a step; but one there must be
         return [block for block in terms if np.any(learnable[block.examples])] or terms[:1]

@@ -111,7 +111,7 @@ class GivenBlocks(ABC):
     def _blocks(self) -> list[Block]:
         # of few labels more tokens: a call costs as much as hundreds of these
         n_tokens = max(self.least_tokens, NUMBERS // prod(self.scores.shape[1:]))
-        return self.inference.blocks(self.structure, self.n_labels, n_tokens, n_blocks=4)
+        return list(self.inference.blocks(self.structure, self.n_labels, n_tokens, n_blocks=4))
 
     def edges(self, block: Block) -> np.ndarray:
         """The tables of pairs of a block; those of single steps are checked."""

@@ -16,9 +16,9 @@ from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.containers.structures import (
+    Blocks,
     Potentials,
     Structure,
-    blocks,
     chain,
     columns_of,
     copies,
@@ -219,16 +219,16 @@ def test_blocks_cover_everything_once(lengths, n_labels, n_tokens, order):
 def test_blocks_are_bounded_by_the_longest_sequence(lengths, n_tokens):
     """A block begins a new sequence only while it is below its size: no sequence is cut."""
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    for block in blocks(chain(offsets), n_tokens):
+    for block in Blocks(chain(offsets), n_tokens):
         before_last = offsets[block.examples.stop - 1] - block.tokens.start
         assert before_last < n_tokens or block.examples.stop - block.examples.start == 1
 
 
 def test_sizes_of_blocks():
     offsets = np.arange(0, 100_001, 10)
-    few = Chain().blocks(chain(offsets), 3)
+    few = list(Chain().blocks(chain(offsets), 3))
     many = Chain().blocks(chain(offsets), 1000)
-    more = Chain().blocks(chain(offsets * 10), 3)
+    more = list(Chain().blocks(chain(offsets * 10), 3))
     of_triples = Chain(2).blocks(chain(offsets, 2), 50)
     # a 64th, of whole sequences
     assert {b.tokens.stop - b.tokens.start for b in few[:-1]} == {1570}
@@ -240,6 +240,16 @@ def test_sizes_of_blocks():
     assert max(b.tokens.stop - b.tokens.start for b in of_triples) == 70  # 8,000,000 / 50**3 = 64
 
 
+def test_blocks_are_made_when_asked_for():
+    blocks = Blocks(chain([0, 4, 6, 7, 9]), 5)
+    assert len(blocks) == 2
+    assert blocks.most_nodes == 6
+    assert blocks[1].tokens == blocks[-1].tokens == slice(6, 9)
+    assert blocks[0].structure.offsets.tolist() == [0, 4, 6]
+    with pytest.raises(IndexError):
+        blocks[2]
+
+
 def test_long_sequences():
     """A sequence longer than a block is not cut, and closes its block."""
     found = Chain().blocks(chain([0, 5000, 5010, 5020, 12000]), 3)
@@ -249,8 +259,9 @@ def test_long_sequences():
 
 
 def test_blocks_of_nothing():
-    assert blocks(chain([0]), 3) == []
-    (block,) = blocks(chain([0, 0, 0], 2), 3)
+    assert list(Blocks(chain([0]), 3)) == []
+    assert Blocks(chain([0]), 3).most_nodes == 0
+    (block,) = Blocks(chain([0, 0, 0], 2), 3)
     assert block.examples == slice(0, 2)
     assert block.tokens == slice(0, 0)
     assert block.cliques == (slice(0, 0), slice(0, 0))

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn_struct import LinearChainCRF
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.structures import Potentials, blocks, chain
+from sklearn_struct.containers.structures import Blocks, Potentials, chain
 from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
@@ -33,7 +33,7 @@ def model(request):
 
 
 def some_blocks(model):
-    return blocks(model.structure, 6)
+    return Blocks(model.structure, 6)
 
 
 def of_block(potentials, block):
@@ -147,7 +147,7 @@ def test_maps_by_the_kind_of_X(model):
 def test_X_without_edges(triples):
     """Sequences of length 1, with edge features: no clique, no potentials of cliques."""
     model = naive.linear_model(np.random.default_rng(0), [1] * 5, triples=triples)
-    (block,) = blocks(model.structure, 1000)
+    (block,) = Blocks(model.structure, 1000)
     theta = model.potentials.forward(model.potentials.expand(np.ones(model.potentials.size)), block)
     assert theta.node.shape == (5, 3)
     assert [table.shape for table in theta.cliques] == [(0, 9), (0, 27)][: 1 + triples]
@@ -179,7 +179,7 @@ def test_potentials_for_new_data(triples):
     structure = chain(X.offsets, pattern.order)
     potentials = bind(pattern, X, structure, np.dtype(float))
     new = naive.LinearModel(potentials, X, np.zeros(2, np.int32))
-    (block,) = blocks(structure, 1000)
+    (block,) = Blocks(structure, 1000)
     theta = potentials.forward(potentials.expand(w), block)
     assert_close(theta, new.twin(w), 1e-12)
 
@@ -192,7 +192,7 @@ def test_pattern_without_any_weight():
     structure = chain(np.array([0, 4]), 2)
     potentials = bind(pattern, SequenceArray(STORED, [0, 4]), structure, np.dtype(float))
     assert potentials.size == 2
-    (block,) = blocks(structure, 1000)
+    (block,) = Blocks(structure, 1000)
     theta = potentials.forward(potentials.expand(np.array([1.0, 2.0])), block)
     assert theta.node.tolist() == [[1.0, 2.0]] * 4
     assert [table.tolist() for table in theta.cliques] == [[[0.0] * 4], [[0.0] * 8]]

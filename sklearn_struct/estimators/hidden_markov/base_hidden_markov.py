@@ -46,8 +46,13 @@ class BaseHiddenChain(BaseStreams):
         model = self._model()
         # fixed, so that results do not depend on the number of threads
         cuts = model.blocks(observed.offsets, n_blocks=16)
+
+        def run(b: int) -> Any:
+            block = cuts[b]
+            return work(of_block(model, observed, block), block)
+
         with Pool(self.n_jobs) as pool:
-            return pool.map(lambda b: work(of_block(model, observed, cuts[b]), cuts[b]), len(cuts))
+            return pool.map(run, len(cuts))
 
     # What predictions are made of. A chain may have more states than labels.
 

@@ -116,7 +116,8 @@ class BaseOnlinePredictions(BaseHiddenChain):
         cuts = model.blocks(observed.offsets, n_blocks=16)
 
         def work(b: int) -> None:
-            proba[cuts[b].tokens] = smoothed(model, observed, cuts[b], int(lag))
+            block = cuts[b]
+            proba[block.tokens] = smoothed(model, observed, block, int(lag))
 
         with Pool(self.n_jobs) as pool:
             pool.map(work, len(cuts))

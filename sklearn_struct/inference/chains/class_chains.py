@@ -16,7 +16,7 @@ from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import LANES
 from sklearn_struct.compiled.threads import patiently
 from sklearn_struct.containers import structures
-from sklearn_struct.containers.structures import Block, Potentials, Structure, refuse_wider_cliques
+from sklearn_struct.containers.structures import Blocks, Potentials, Structure, refuse_wider_cliques
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.class_lanes import (
@@ -68,7 +68,7 @@ class ClassChains(Inference):
 
     def blocks(
         self, structure: Structure, n_labels: int, n_tokens: int = 6000, n_blocks: int = 64
-    ) -> list[Block]:
+    ) -> Blocks:
         """As of any inference, but larger ones: there are groups of eight sequences."""
         n_blocks = min(n_blocks, max(1, int(structure.offsets[-1]) // FEWEST))
         return super().blocks(structure, n_labels, n_tokens, n_blocks)

@@ -44,7 +44,7 @@ from sklearn_struct.inference.chains.scaled_numbers import are_possible
 __all__ = ["expectations"]
 
 MOST_LABELS = 12  # with more, lanes gain too little
-FEWEST_TOKENS = 1024  # with fewer, what pieces begin with costs more than it saves
+FEWEST_TOKENS = 200  # with fewer, what pieces begin with costs more than it saves
 # Products of matrices cost K times what alphas cost. With more labels than these they are too dear
 # where they must have many steps.
 PATIENT_LABELS = 6

@@ -325,7 +325,11 @@ def test_sequences_that_do_not_count_are_left_to_others():
 
 @pytest.mark.parametrize(
     ("lengths", "K"),
-    [([1000], 2), ([2000], few_labels.MOST_LABELS + 1), ([500] * 4, few_labels.MOST_LABELS + 1)],
+    [
+        ([few_labels.FEWEST_TOKENS - 1], 2),
+        ([2000], few_labels.MOST_LABELS + 1),
+        ([500] * 4, few_labels.MOST_LABELS + 1),
+    ],
     ids=["few tokens", "many labels", "many labels of many sequences"],
 )
 def test_few_tokens_and_many_labels_are_left_to_others(lengths, K):
