@@ -14,6 +14,7 @@ from typing import ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 
+from sklearn_struct.compiled.number_checks import n_beyond
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.memory_checks import keep_freed, reserve
 from sklearn_struct.containers.structures import Block, Family, Potentials, Structure, n_columns
@@ -44,7 +45,6 @@ Work: TypeAlias = Callable[[Potentials, Block], Result]
 # so many scores can be added up: Viterbi adds those of eight tokens and pairs, and of both ends
 TERMS = 64
 NUMBERS = 100_000  # of a block, which stay in the processor's cache
-PART = 8192  # numbers of a product; from 10,000 on BLAS wakes its threads, which then spin
 
 
 @dataclass(frozen=True)
@@ -256,15 +256,18 @@ def for_kernels(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 
 def are_usual(scores: np.ndarray) -> bool:
-    """Whether no score is NaN, infinite or very large: one pass, which is cheap."""
-    flat = scores.reshape(-1)
-    parts = (flat[first : first + PART] for first in range(0, len(flat), PART))
-    return all(np.dot(part, part) < np.inf for part in parts)
+    """Whether no score is NaN, infinite or too large: one pass, which is cheap."""
+    return n_beyond(scores.reshape(-1), _largest(scores.dtype)) == 0
+
+
+def _largest(dtype: np.dtype) -> float:
+    """The largest score: sums over all tokens must be numbers, too."""
+    return float(np.finfo(dtype).max) / TERMS
 
 
 def look_up(scores: np.ndarray, naming: Callable[[int, int], str]) -> None:
     """Raise NonFiniteError for the first score that is neither -inf nor a number of usual size."""
-    limit = float(np.finfo(scores.dtype).max) / TERMS
+    limit = _largest(scores.dtype)
     is_large = ~(np.abs(scores) <= limit)
     forbids = scores == -np.inf
     # counted first, since of most scores that are not usual all are -inf
