@@ -32,6 +32,9 @@ __all__ = [
 ]
 
 
+FEW_BLOCKS = 20
+
+
 class Family(NamedTuple):
     """Cliques of one kind, whose scores have one table each, or share one.
 
@@ -87,13 +90,14 @@ class Block(NamedTuple):
 class Blocks:
     """Examples cut into blocks of about `size` nodes.
 
-    The cuts depend on the data alone, never on the number of threads. A block is made when it is
-    asked for: of many short examples, all blocks would take more memory than the work on one.
+    The cuts depend on the data alone, never on the number of threads. Where there are many, a block
+    is made when it is asked for: all of them would take more memory than the work on one.
     """
 
     def __init__(self, structure: Structure, size: int) -> None:
         self.structure = structure
         self._cuts = _cuts(structure.offsets, size)
+        self._made = [self._make(b) for b in range(len(self))] if len(self) <= FEW_BLOCKS else []
 
     @property
     def most_nodes(self) -> int:
@@ -108,6 +112,9 @@ class Blocks:
 
     def __getitem__(self, b: int) -> Block:
         b = range(len(self))[b]
+        return self._made[b] if self._made else self._make(b)
+
+    def _make(self, b: int) -> Block:
         return _block(self.structure, int(self._cuts[b]), int(self._cuts[b + 1]))
 
 
