@@ -38,103 +38,25 @@ from numpy.typing import DTypeLike
 from sklearn_struct.solvers.objective_protocols import SumOfTerms
 from sklearn_struct.solvers.owlqn import pseudo_gradient
 from sklearn_struct.solvers.result import Callback, Result
+from sklearn_struct.solvers.step_lengths import Course, Curvature
 
-__all__ = ["sag"]
+__all__ = ["Remembered", "sag"]
 
 CORRECTION = 0.1  # c in the end
 SHUFFLED = 2  # first passes, in which each term has one turn, lest the earliest memories stay
 # steps between two measurements of the curvature in the first pass; they grow with each pass
 FIRST_GAP = 10
-LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
-NOTHING = 1e-200  # squared gradient of a term that says nothing of its curvature
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
 COARSE = np.float32  # of the first passes
 SMALL = 100_000  # derivatives to remember, for which float32 would save nothing
 # relative improvement between two evaluations, below which float32 has served its time
 ENOUGH = 1e-4
-# cosines of the angle between the ways to this evaluated point and to the last
-WAVERING = 0.25
-# steps that go on in one direction can be followed beyond their end
-STRAIGHT = 0.9
-SHORTER = 0.7  # factor of steps that waver
-FARTHEST = 3.0  # of the way just made, to go straight on
 # times tol: how far above the optimum, relatively, the objective may at most be in the end
 CERTAIN = 10.0
 PATIENCE = 4  # passes between two evaluations; where the second is no better, steps are halved
 LARGEST_MEMORY = 2**32  # bytes
+KNOWN = 4  # passes that have been made, where an earlier call has left its memory
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
-
-
-class _Curvature:
-    """An estimate of the terms' Lipschitz constant."""
-
-    def __init__(self, objective: SumOfTerms) -> None:
-        self.objective = objective
-        self.scratch = np.zeros_like(objective.expand(np.zeros(objective.size)), dtype=np.float64)
-        self.mean = self.largest = 0.0
-        self.count = 0
-
-    @property
-    def value(self) -> float:
-        # a step of 1 / L wants an L near the mean of the terms' curvatures; the largest alone
-        # halves the speed
-        return (self.mean + self.largest) / 2 if self.count else 1.0
-
-    def measure(self, i: int, theta: np.ndarray, gradient: np.ndarray, gap: int) -> None:
-        """Take in the curvature of term i along its gradient, a difference of derivatives along X
-        X' gradient.
-        """
-        self.objective.add(gradient, i, self.scratch, 1.0)
-        direction = self.objective.forward(self.scratch, i, 1.0)
-        self.objective.add(gradient, i, self.scratch, -1.0)
-        norm2 = float(np.dot(gradient, direction))
-        square = float(np.dot(gradient, gradient))
-        if not min(norm2, square) > NOTHING:
-            return
-        longest = float(np.max(np.abs(direction)))
-        # a thousandth of a nat in any potential: short enough for a derivative, far above rounding
-        step = 1e-3 / longest
-        _, moved = self.objective.term(theta - step * direction, i)
-        curvature = float(np.dot(gradient - moved, direction)) / (step * norm2)
-        # beyond some nats it is another, at a saturated point it says nothing: at least 1/1000 of
-        # what features allow
-        curvature = max(curvature, longest / LONGEST_MOVE, 1e-3 * norm2 / square)
-        if isfinite(curvature):
-            self.count += 1
-            # older measurements are forgotten, as curvature changes on the way
-            self.mean += (curvature - self.mean) / min(self.count, 32)
-            # halves in a pass
-            self.largest = max(self.largest * 0.5 ** (gap / self.objective.n_terms), curvature)
-
-
-class _Course:
-    """The way from one evaluated point to the next: if it goes to and fro, steps are too long."""
-
-    def __init__(self, w: np.ndarray, length: float = 1.0) -> None:
-        self.w = w
-        self.way = np.zeros(0)
-        self.length = length
-
-    def follow(self, w: np.ndarray) -> np.ndarray | None:
-        """Take in the next point; return how much farther a straight way seems to lead."""
-        before = self.way
-        self.way = w - self.w
-        self.w = w
-        if not len(before):
-            return None
-        now = np.dot(self.way, self.way)
-        then = np.dot(before, before)
-        both = np.dot(before, self.way)
-        # ways that turn back mean steps beyond the minimum, as on text near the optimum
-        if both < WAVERING * (now * then) ** 0.5:
-            self.length *= SHORTER
-        if not both > STRAIGHT * (now * then) ** 0.5:
-            return None
-        # they go straight on: steps that were shortened may be long again
-        self.length = min(1.0, self.length / SHORTER)
-        # if ways go on shrinking by it, the rest of them is ratio / (1 - ratio) times this
-        ratio = (now / then) ** 0.5
-        return (FARTHEST if ratio >= FARTHEST / (1 + FARTHEST) else ratio / (1 - ratio)) * self.way
 
 
 class _Iterate:
@@ -172,7 +94,11 @@ class _Iterate:
 
     def refined(self, dtype: DTypeLike) -> _Iterate:
         """The same point, and the same memory, with another float type for V and D."""
-        new = _Iterate(self.objective, self.w(), self.l1, self.l2, dtype)
+        return self.at(self.w(), self.l1, self.l2, dtype)
+
+    def at(self, w: np.ndarray, l1: float, l2: float, dtype: DTypeLike) -> _Iterate:
+        """Another point, maybe under another penalty, with the same memory."""
+        new = _Iterate(self.objective, w, l1, l2, dtype)
         new.memory = self.memory
         new.m = self.m
         new.remembered = self.remembered
@@ -253,6 +179,17 @@ class _Iterate:
         self._reset()
 
 
+class Remembered:
+    """What one call of `sag` leaves to the next, which has the same objective and another penalty:
+    derivatives of terms, curvatures, and the value at zero.
+    """
+
+    def __init__(self) -> None:
+        self.iterate: _Iterate | None = None
+        self.curvature: Curvature | None = None
+        self.at_zero = np.inf
+
+
 def sag(
     objective: SumOfTerms,
     w0: np.ndarray,
@@ -263,6 +200,7 @@ def sag(
     tol: float,
     callback: Callback | None = None,
     rng: np.random.RandomState,
+    memory: Remembered | None = None,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are
     unpenalised.
@@ -274,25 +212,28 @@ def sag(
     evaluated so far. From a start other than zero, which must not be worse than zero, the first
     pass only fills the memory. Where the value stays, or evaluated points lie to and fro, steps get
     shorter; where it is above those at the start and at zero, the best point is taken up again.
+    `memory` is left as it is in the end; where an earlier call has left one, no pass fills it.
     """
     _check_memory(objective)
-    start = zero = _evaluate(objective, w0, l1, l2, tol)
-    if np.any(w0) and not start.converged:
-        zero = _evaluate(objective, 0.0 * w0, l1, l2, tol)
-    best = zero if zero.value < start.value else start
-    limit = max(start.value, zero.value)
+    memory = Remembered() if memory is None else memory
+    best, limit = _begin(objective, w0, l1, l2, tol, memory)
     if best.converged:
         return best
     n = objective.n_terms
     dtype = objective.expand(w0).dtype
     coarse = COARSE if objective.n_potentials > SMALL else dtype
-    iterate = _Iterate(objective, best.w, l1, l2, coarse)
-    curvature = _Curvature(objective)
+    curvature = memory.curvature or Curvature(objective)
     warm = bool(np.any(best.w))
     first = 1
+    if memory.iterate is None:
+        iterate = _Iterate(objective, best.w, l1, l2, coarse)
+    else:
+        iterate = memory.iterate.at(best.w, l1, l2, coarse)
+        # passes of which nothing has to be learned again
+        first -= KNOWN
     due = PATIENCE
     improved = 0
-    course = _Course(best.w)
+    course = Course(best.w)
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
         # with replacement: in a fixed order all memories are equally late, and SAG diverges
@@ -317,14 +258,32 @@ def sag(
                 improved = n_iter
             if not here.value <= limit + 1e-9 * abs(limit):
                 # the first pass may just be too noisy without a memory
-                course = _Course(best.w, course.length / 2 if warm else course.length)
+                course = Course(best.w, course.length / 2 if warm else course.length)
                 iterate = _Iterate(objective, best.w, l1, l2, iterate.W.dtype)
                 warm = True
                 first = n_iter + 1
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
             break
+    memory.iterate = iterate
+    memory.curvature = curvature
     return best
+
+
+def _begin(
+    objective: SumOfTerms, w0: np.ndarray, l1: float, l2: float, tol: float, memory: Remembered
+) -> tuple[Result, float]:
+    """The better of the start and of zero, and the value of the worse, above which points are given
+    up.
+    """
+    start = zero = _evaluate(objective, w0, l1, l2, tol)
+    if np.any(w0) and memory.iterate is None and not start.converged:
+        zero = _evaluate(objective, 0.0 * w0, l1, l2, tol)
+    if memory.iterate is None:
+        # the same whatever the penalty is
+        memory.at_zero = zero.value
+    limit = max(start.value, memory.at_zero)
+    return (zero if zero.value < start.value else start), limit
 
 
 def _check_memory(objective: SumOfTerms) -> None:
@@ -339,7 +298,7 @@ def _check_memory(objective: SumOfTerms) -> None:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _visit(
-    iterate: _Iterate, curvature: _Curvature, order: np.ndarray, c: float, length: float, gap: int
+    iterate: _Iterate, curvature: Curvature, order: np.ndarray, c: float, length: float, gap: int
 ) -> float:
     """Step by `length` / L for each term in `order`; return the mean of their values.
 
@@ -363,7 +322,7 @@ def _visit(
     return total / n
 
 
-def _look(iterate: _Iterate, course: _Course, tol: float) -> Result:
+def _look(iterate: _Iterate, course: Course, tol: float) -> Result:
     """Evaluate the point, and one farther on where the way has been straight; go there if lower."""
     objective = iterate.objective
     l1 = iterate.l1

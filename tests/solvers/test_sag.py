@@ -15,7 +15,7 @@ from sklearn_struct.objectives.linear_terms import LinearTerms
 from sklearn_struct.solvers import sag as module
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.owlqn import owlqn
-from sklearn_struct.solvers.sag import sag
+from sklearn_struct.solvers.sag import Remembered, sag
 
 LBFGS = contracts.Solver(lbfgs, dict, l1=False, precision=1e-6, tol=1e-8)
 OWLQN = contracts.Solver(owlqn, dict, l1=True, precision=1e-6, tol=1e-7)
@@ -261,3 +261,26 @@ def test_a_start_that_is_worse_than_none():
     found = SAG(objective, np.full(objective.size, 1e6) * (np.arange(objective.size) % 2), l2=0.1)
     assert found.converged
     assert found.value == pytest.approx(LBFGS(objective, l2=0.1).value, rel=1e-8)
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.02])
+def test_a_memory_serves_other_penalties(l1):
+    """The optimum is the same with what an earlier call has left, and is reached in fewer
+    passes.
+    """
+    objective = chains()
+    memory = Remembered()
+    options = {"max_iter": 2000, "tol": 1e-7, "memory": memory}
+    before = sag(
+        objective,
+        np.zeros(objective.size),
+        l1=l1,
+        l2=0.11,
+        rng=np.random.RandomState(0),
+        **options,
+    )
+    after = sag(objective, before.w, l1=l1, l2=0.1, rng=np.random.RandomState(0), **options)
+    alone = SAG(objective, l1=l1, l2=0.1, max_iter=2000)
+    assert after.converged
+    assert after.value == pytest.approx(alone.value, rel=1e-9)
+    assert after.n_iter < alone.n_iter
