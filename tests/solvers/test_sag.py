@@ -96,8 +96,8 @@ def dense_twin(objective, l2, lipschitz, n_passes):
 
 @pytest.mark.parametrize("options", naive.LINEAR_MODELS, ids=names)
 def test_lazy_updates_are_the_dense_ones(options, monkeypatch):
-    monkeypatch.setattr(module._Curvature, "value", 50.0)
-    monkeypatch.setattr(module._Course, "follow", lambda self, w: None)
+    monkeypatch.setattr(module.Curvature, "value", 50.0)
+    monkeypatch.setattr(module.Course, "follow", lambda self, w: None)
     objective = chains(**options)
     for n_passes in (1, 2, 4):
         found = SAG(objective, l2=0.05, max_iter=n_passes)
@@ -109,8 +109,8 @@ def test_lazy_updates_are_the_dense_ones(options, monkeypatch):
 def test_steps_that_are_too_long_get_shorter(factor, l1, monkeypatch):
     objective = chains()
     expected = SAG(objective, l1=l1, l2=0.01).value
-    value = module._Curvature.value.fget
-    monkeypatch.setattr(module._Curvature, "value", property(lambda self: factor * value(self)))
+    value = module.Curvature.value.fget
+    monkeypatch.setattr(module.Curvature, "value", property(lambda self: factor * value(self)))
     seen = []
     found = SAG(objective, l1=l1, l2=0.01, callback=lambda n_iter, w, value: seen.append(value))
     assert found.converged
@@ -205,19 +205,6 @@ def test_shift():
     iterate = module._Iterate(objective, w, 0.0, 0.05, np.float64)
     iterate.shift(change)
     np.testing.assert_allclose(iterate.w(), w + change, atol=1e-14)
-
-
-def test_a_straight_way_is_followed_and_a_crooked_one_gets_shorter_steps():
-    course = module._Course(np.zeros(2))
-    assert course.follow(np.array([1.0, 0.0])) is None
-    np.testing.assert_allclose(course.follow(np.array([1.5, 0.0])), [0.5, 0.0])  # 1/4 + 1/8 + ...
-    np.testing.assert_allclose(course.follow(np.array([2.0, 0.0])), [1.5, 0.0])  # not forever
-    assert course.follow(np.array([2.0, 1.0])) is None
-    assert course.length == module.SHORTER
-    assert course.follow(np.array([2.0, 0.5])) is None
-    assert course.length == module.SHORTER**2
-    assert course.follow(np.array([2.0, 0.2])) is not None
-    assert course.length == pytest.approx(module.SHORTER)
 
 
 def test_it_depends_on_its_generator_alone():

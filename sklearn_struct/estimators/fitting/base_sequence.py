@@ -315,8 +315,11 @@ class BaseSequenceEstimator(
         UnknownLabelError
             If y holds something that is no label, or of another type than those seen in `fit`.
         """
-        X = as_list(X)
-        sequences = self._read_X(X, reset=False)
+        sequences = self._read_X(as_list(X), reset=False)
+        return self._score_read(sequences, y, sample_weight)
+
+    def _score_read(self, sequences: Sequences, y: Any, sample_weight: Any = None) -> float:
+        """The same of an X that has been read."""
         truth = self._read_labels(y, sequences, reset=False, unseen=-1)
         weight = self._read_token_weight(as_list(sample_weight), sequences)
         if truth.ndim == 2:

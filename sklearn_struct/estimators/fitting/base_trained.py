@@ -56,19 +56,39 @@ class BaseTrained(BaseStructured):
         sequences = self._read_X(X, reset=True)
         codes = self._read_labels(y, sequences, reset=True)
         weights, loss = self._read_weights(sample_weight, sequences, codes)
-        self._pattern = self._observe(sequences, codes, weights.token)
         # read now, as X may be gone when what was learned is checked
         size = largest_sum(sequences.X)
+        potentials, data = self._posed(sequences, codes, weights)
+        # zero is where the penalty is least
+        w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
+        # if only this method holds X, it is free while the solver needs memory
+        del X, sequences
+        self._learn(potentials, loss, data, w0, progress, size)
+
+    def _posed(
+        self, sequences: Sequences, codes: np.ndarray, weights: Weights
+    ) -> tuple[LinearPotentials, TrainingData]:
+        """What weights make of the sequences, and what is to be learned; which weights exist is
+        learned here.
+        """
+        self._pattern = self._observe(sequences, codes, weights.token)
         structure = self._structure(sequences, learned=False)
         # only now, as what was observed of a dense X counts its zeros, too
         X = without_zeros(sequences.X)
         inputs = self._inputs(sequences)
         potentials = bind(self._pattern, X, structure, np.dtype(self.dtype), inputs=inputs)
-        # zero is where the penalty is least
-        w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
-        data = TrainingData(structure, weights.evidence, weights.sequence)
-        # if only this method holds X, it is free while the solver needs memory
-        del X, sequences, inputs
+        return potentials, TrainingData(structure, weights.evidence, weights.sequence)
+
+    def _learn(
+        self,
+        potentials: LinearPotentials,
+        loss: Loss,
+        data: TrainingData,
+        w0: np.ndarray,
+        progress: Progress,
+        size: float,
+    ) -> None:
+        """Learn the weights; `size` is the largest sum of features of a token."""
         self.t_ = data.n_examples
         # what partial_fit would go on from belongs to earlier weights
         self._stream = None

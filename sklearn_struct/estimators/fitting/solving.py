@@ -29,7 +29,7 @@ from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.rounding_noise import measure
-from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
+from sklearn_struct.solvers.sag import LARGEST_MEMORY, Remembered, sag
 from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
 
@@ -37,6 +37,7 @@ __all__ = [
     "SOLVERS",
     "STOCHASTIC",
     "Minimisation",
+    "check_minimum",
     "choice",
     "choice_for_batches",
     "choice_for_rows",
@@ -242,14 +243,20 @@ def minimise(
     w0: np.ndarray,
     scale: float,
     callback: Callback | None = None,
+    memory: Remembered | None = None,
 ) -> Result:
-    """C * scale * objective + penalty at its minimum, as the solver finds it that was chosen."""
+    """C * scale * objective + penalty at its minimum, as the solver finds it that was chosen.
+
+    `memory` is what sag has left of the same objective with another penalty.
+    """
     of_loss = strength(settings.C, solver, scale)
     seed = settings.random_state
     if settings.solver == "auto" and seed is None:
         seed = 0  # whatever it chooses, it gives the same result each time
     options: dict[str, Any] = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
     options |= step_options(solver, settings.learning_rate)
+    if solver == "sag":
+        options["memory"] = memory
     # of steps that are too long; what is learned is looked at
     with np.errstate(over="ignore", invalid="ignore"):
         return SOLVERS[solver](
@@ -292,11 +299,7 @@ def ended(
     """What was learned by a run of a solver that has come to an end, with the warnings of
     `solve`.
     """
-    if not (np.isfinite(result.value) and np.all(np.isfinite(result.w))):
-        raise NonFiniteError(
-            f"solver {solver!r} came to weights, or a loss, that are not finite: "
-            "scale numeric features (TokenTransformer)"
-        )
+    check_minimum(solver, result)
     stopped = (
         f"solver {solver!r} stopped after {result.n_iter} iterations (max_iter={settings.max_iter})"
     )
@@ -304,6 +307,15 @@ def ended(
     if not np.isnan(result.gap):
         learned |= {"gap_": result.gap * iterations.scale, "gap_certified_": True}
     return learned
+
+
+def check_minimum(solver: str, result: Result) -> None:
+    """Raise NonFiniteError unless what the solver has found are numbers."""
+    if not (np.isfinite(result.value) and np.all(np.isfinite(result.w))):
+        raise NonFiniteError(
+            f"solver {solver!r} came to weights, or a loss, that are not finite: "
+            "scale numeric features (TokenTransformer)"
+        )
 
 
 def _advice(settings: Minimisation, solver: str, objective: BatchObjective, result: Result) -> str:
