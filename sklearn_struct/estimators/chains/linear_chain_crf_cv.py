@@ -65,8 +65,8 @@ class LinearChainCRFCV(BaseChainLosses):
     scoring : str, callable or None, default=None
         A name of scikit-learn, or a callable ``scorer(estimator, X, y)``, such as
         ``span_f1_scorer``. None is the method ``score``. A callable that ``make_scorer`` has not
-        made gets sequences of X as they were given; the others get them encoded. Scores have no
-        weights.
+        made gets sequences of X as they were given; the others get them encoded. `sample_weight`
+        also weighs scores, if what scores has this argument.
     refit : bool, default=True
         Whether to fit a model to all data in the end. Without it there are no predictions.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
@@ -107,7 +107,7 @@ class LinearChainCRFCV(BaseChainLosses):
 
     Examples
     --------
-    >>> from sklearn_struct import LinearChainCRFCV
+    >>> from sklearn_struct.estimators.chains.linear_chain_crf_cv import LinearChainCRFCV
     >>> X = [["in", "Rome"], ["to", "New", "York"], ["I", "left"], ["in", "York"]] * 3
     >>> y = [["O", "LOC"], ["O", "LOC", "LOC"], ["O", "O"], ["O", "LOC"]] * 3
     >>> crf = LinearChainCRFCV(Cs=[0.01, 1, 100], cv=3).fit(X, y)

@@ -7,6 +7,7 @@ last penalties seem to lead.
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable, Iterator
 from numbers import Real
 from typing import Any, NamedTuple
@@ -42,8 +43,12 @@ LARGEST_SUM = 8.0
 # times tol: by how much another penalty must change the slope somewhere, so that a solver which
 # begins at the last minimum has to move
 TELLING = 2.0
+# share of that change which may be left at the next minimum, within bounds: a fit that begins far
+# away comes nearer than `tol` says, one that begins nearby does not
+LEFT = 0.1
+FINEST = 0.25  # times tol
 
-Scorer = Callable[[Any, Any, Any], float]
+Scorer = Callable[..., float]
 
 
 class Grid(NamedTuple):
@@ -147,14 +152,26 @@ def _steps(
 def _score(model: BaseChainLosses, test: Batch, scorer: Scorer | None) -> float:
     """The score of the model, which must be a number."""
     if scorer is None:
-        return model._score_read(test.sequences, test.y)
-    score = scorer(model, test.sequences.X if test.X is None else test.X, test.y)
+        return model._score_read(test.sequences, test.y, test.sample_weight)
+    X = test.sequences.X if test.X is None else test.X
+    weight = test.sample_weight
+    options = {} if weight is None or not _takes_weights(scorer) else {"sample_weight": weight}
+    score = scorer(model, X, test.y, **options)
     if not isinstance(score, Real) or not np.isfinite(float(score)):
         raise NonFiniteError(
             f"scoring must give one finite number, got {score!r} of a model with C={model.C} and "
             f"l1_ratio={model.l1_ratio}"
         )
     return float(score)
+
+
+def _takes_weights(scorer: Scorer) -> bool:
+    """Whether the scorer, or the function in one of scikit-learn's, has an argument for weights."""
+    try:
+        parameters = inspect.signature(getattr(scorer, "_score_func", scorer)).parameters
+    except ValueError:  # of functions in C
+        return False
+    return "sample_weight" in parameters
 
 
 class _Path:
@@ -176,11 +193,17 @@ class _Path:
         # penalties of another kind are another path
         if self.known and self.known[-1][0].l1_ratio != settings.l1_ratio:
             self._begin()
-        if not self._is_told_apart(step):
+        change = self._change(step)
+        if change >= TELLING * settings.tol:
+            start = self._start(settings)
+            # sag looks at what is left to be gained, too
+            if step.solver != "sag":
+                tol = max(min(LEFT * change, settings.tol), FINEST * settings.tol)
+                settings = settings._replace(tol=tol)
+        else:
+            # what minimises the one would pass for a minimum of the other
             self.memory = Remembered()
             start = np.zeros(self.objective.size)
-        else:
-            start = self._start(settings)
         scale = self.objective.total_weight
         result = minimise(settings, step.solver, self.objective, start, scale, memory=self.memory)
         check_minimum(step.solver, result)
@@ -188,20 +211,19 @@ class _Path:
             self.known = [*self.known, (settings, result.w)][-DEGREE:]
         return result
 
-    def _is_told_apart(self, step: _Step) -> bool:
-        """Whether `tol` tells this penalty from the last one; else what minimises the one would
-        pass for a minimum of the other, and a fit by itself comes nearer.
+    def _change(self, step: _Step) -> float:
+        """By how much this penalty changes the slope at the last minimum, at most in any entry; 0
+        where there is none.
         """
         if not self.known:
-            return False
+            return 0.0
         before, w = self.known[-1]
         scale = self.objective.total_weight
-        of_loss = np.array([strength(s.C, step.solver, scale) for s in (before, step.settings)])
-        change = abs(1 / of_loss[1] - 1 / of_loss[0])
+        last, now = (strength(s.C, step.solver, scale) for s in (before, step.settings))
         penalised = w[: len(w) - self.objective.n_free]
         ratio = step.settings.l1_ratio
         largest = float(np.max(np.abs(penalised), initial=0.0))
-        return bool(change * (ratio + (1 - ratio) * largest) >= TELLING * step.settings.tol)
+        return abs(1 / now - 1 / last) * (ratio + (1 - ratio) * largest)
 
     def _start(self, settings: Minimisation) -> np.ndarray:
         """Where the last minima lead, as a polynomial of log C."""
