@@ -80,6 +80,7 @@ from speed import (
     graph_inference,
     growth,
     parsers,
+    penalty_paths,
     rain_seasons,
     responsiveness,
     roofline,
@@ -133,6 +134,7 @@ SUITES = (
     growth,
     criteria,
     embeddings,
+    penalty_paths,
     state_durations,
     rain_seasons,
 )
