@@ -48,7 +48,8 @@ def search(how: Search, along: bool, watch: Stopwatch) -> dict[str, float]:
 
     warnings.simplefilter("ignore")
     X, y, _, _ = corpus(watch, "dicts")
-    X, y = X[: how.sentences], y[: how.sentences]
+    X = X[: how.sentences]
+    y = y[: how.sentences]
     options: dict[str, Any] = {"solver": how.solver, "random_state": 0}
     same: dict[str, Any] = {"cv": FOLDS, "scoring": span_f1_scorer}
     # kernels are loaded before the clock starts

@@ -94,22 +94,22 @@ class _Iterate:
 
     def refined(self, dtype: DTypeLike) -> _Iterate:
         """The same point, and the same memory, with another float type for V and D."""
-        return self.at(self.w(), self.l1, self.l2, dtype)
+        new = _Iterate(self.objective, self.w(), self.l1, self.l2, dtype)
+        new.remember(self)
+        return new
 
-    def at(self, w: np.ndarray, l1: float, l2: float, dtype: DTypeLike) -> _Iterate:
-        """Another point, maybe under another penalty, with the same memory."""
-        new = _Iterate(self.objective, w, l1, l2, dtype)
-        new.memory = self.memory
-        new.m = self.m
-        new.remembered = self.remembered
-        for i, gradient in enumerate(new.memory):
+    def remember(self, other: _Iterate) -> None:
+        """Take over another's memory, at a point that has none."""
+        self.memory = other.memory
+        self.m = other.m
+        self.remembered = other.remembered
+        for i, gradient in enumerate(self.memory):
             if gradient is not None:
                 # D is summed up anew from the memory, so that float32's rounding does not stay in
                 # it
-                self.objective.add(gradient.astype(dtype), i, new.W, 0.0, 1.0)
-        new.free_sum += new.free[1]
-        new.free[1] = 0.0
-        return new
+                self.objective.add(gradient.astype(self.W.dtype), i, self.W, 0.0, 1.0)
+        self.free_sum += self.free[1]
+        self.free[1] = 0.0
 
     def potentials(self, i: int) -> np.ndarray:
         return self.objective.forward(self.W, i, self.beta, -self.beta * self.s)
@@ -188,6 +188,19 @@ class Remembered:
         self.iterate: _Iterate | None = None
         self.curvature: Curvature | None = None
         self.at_zero = np.inf
+        self.n_passes = 0  # of which nothing has to be learned again
+
+    def recall(self, iterate: _Iterate) -> tuple[_Iterate, Curvature]:
+        """A new point with what is remembered, if there is something."""
+        if self.iterate is not None:
+            iterate.remember(self.iterate)
+        return iterate, self.curvature or Curvature(iterate.objective)
+
+    def keep(self, iterate: _Iterate, curvature: Curvature) -> None:
+        """Remember what a call has left."""
+        self.iterate = iterate
+        self.curvature = curvature
+        self.n_passes = KNOWN
 
 
 def sag(
@@ -222,15 +235,9 @@ def sag(
     n = objective.n_terms
     dtype = objective.expand(w0).dtype
     coarse = COARSE if objective.n_potentials > SMALL else dtype
-    curvature = memory.curvature or Curvature(objective)
+    iterate, curvature = memory.recall(_Iterate(objective, best.w, l1, l2, coarse))
     warm = bool(np.any(best.w))
-    first = 1
-    if memory.iterate is None:
-        iterate = _Iterate(objective, best.w, l1, l2, coarse)
-    else:
-        iterate = memory.iterate.at(best.w, l1, l2, coarse)
-        # passes of which nothing has to be learned again
-        first -= KNOWN
+    first = 1 - memory.n_passes
     due = PATIENCE
     improved = 0
     course = Course(best.w)
@@ -265,8 +272,7 @@ def sag(
         best = best._replace(n_iter=n_iter)
         if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
             break
-    memory.iterate = iterate
-    memory.curvature = curvature
+    memory.keep(iterate, curvature)
     return best
 
 

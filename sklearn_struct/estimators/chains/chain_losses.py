@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import StrOptions
 
 from sklearn_struct.encoding.labels.label_costs import read_cost
-from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
-from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.sample_weights import LabelWeights
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.chains.chain import Chain
@@ -25,7 +23,7 @@ from sklearn_struct.losses.max_margin import MaxMargin, hinge
 from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.softmax_margin import SoftmaxMargin
 
-__all__ = ["OF_SOLVERS", "BaseChainLosses"]
+__all__ = ["OF_SOLVERS", "ChainLosses"]
 
 LOSSES: dict[str, Loss] = {
     "log_likelihood": LogLikelihood(Chain()),
@@ -44,8 +42,8 @@ CONVEX_ONLY = {"sag", *OF_SOLVERS}
 
 
 @with_parameters
-class BaseChainLosses(BasePartlyLabelled, BaseTrainedChain):
-    """A chain that is trained by one of several losses, of labels that may be missing.
+class ChainLosses:
+    """Mixin of chains that are trained by one of several losses, of labels that may be missing.
 
     Parameters
     ----------
@@ -83,10 +81,10 @@ class BaseChainLosses(BasePartlyLabelled, BaseTrainedChain):
         "cost": [None, "array-like"],
     }
 
-    def _label_weights(self) -> LabelWeights:
+    def _label_weights(self: Any) -> LabelWeights:
         return LabelWeights(self.classes_, self.class_weight)
 
-    def _loss(self, evidence: Evidence | None = None) -> Loss:
+    def _loss(self: Any, evidence: Evidence | None = None) -> Loss:
         if evidence is not None and evidence.allowed is not None:
             if self.loss == "hinge":
                 return LatentMargin(Chain(), read_cost(self.cost, self.classes_, self.dtype))

@@ -13,10 +13,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct._warning import warn
 from sklearn_struct.encoding.sequences import as_list, largest_sum
-from sklearn_struct.estimators.chains.chain_losses import BaseChainLosses
+from sklearn_struct.estimators.chains.chain_losses import ChainLosses
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.chains.penalty_path import Batch, Grid, Scorer, scores_of_fold
+from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.solving import Minimisation
@@ -32,7 +34,7 @@ OF_READING = ("n_features_in_", "_names_in", "_rows_in", "vectorizer_")
 
 
 @with_parameters
-class LinearChainCRFCV(BaseChainLosses):
+class LinearChainCRFCV(ChainLosses, BasePartlyLabelled, BaseTrainedChain):
     """Linear-chain conditional random field whose penalty is chosen by cross-validation.
 
     For each fold it fits a `LinearChainCRF` to the training part under each penalty, and scores it
@@ -225,8 +227,10 @@ class LinearChainCRFCV(BaseChainLosses):
     def _model_of_folds(self) -> LinearChainCRF:
         """A model that is to be fitted, and knows how X was read."""
         params = self.get_params(deep=False)
-        shared = set(LinearChainCRF._get_param_names()) & set(params)
-        model = LinearChainCRF(**{name: params[name] for name in shared})
+        model = LinearChainCRF()
+        model.set_params(
+            **{name: params[name] for name in model.get_params(deep=False) if name in params}
+        )
         # processes have one thread each, and only the final fit speaks
         model.set_params(n_jobs=None, verbose=0)
         has = vars(self)

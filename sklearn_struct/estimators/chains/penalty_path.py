@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.estimators.chains.chain_losses import BaseChainLosses
+from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.solving import (
@@ -93,7 +93,7 @@ class Outcome(NamedTuple):
 
 
 def scores_of_fold(
-    model: BaseChainLosses,
+    model: LinearChainCRF,
     batch: Batch,
     split: tuple[np.ndarray, np.ndarray],
     grid: Grid,
@@ -149,7 +149,7 @@ def _steps(
             yield _Step(one, choice(one, loss, potentials, n_nodes), (r, c))
 
 
-def _score(model: BaseChainLosses, test: Batch, scorer: Scorer | None) -> float:
+def _score(model: LinearChainCRF, test: Batch, scorer: Scorer | None) -> float:
     """The score of the model, which must be a number."""
     if scorer is None:
         return model._score_read(test.sequences, test.y, test.sample_weight)

@@ -103,8 +103,7 @@ def test_weights_of_sequences(scoring):
     """They count in fits, and in scores that know them."""
     X, y = ads()
     weight = np.random.RandomState(0).randint(1, 4, len(X)).astype(float)
-    train, test = np.arange(6, 18), np.arange(6)
-    crf = LinearChainCRFCV(Cs=CS, cv=[(train, test)], scoring=scoring, tol=1e-6)
+    crf = LinearChainCRFCV(Cs=CS, cv=[(np.arange(6, 18), np.arange(6))], scoring=scoring, tol=1e-6)
     crf.fit(X, y, weight)
     for C, score in zip(CS, crf.scores_[0, 0], strict=True):
         alone = LinearChainCRF(C=C, tol=1e-6)
