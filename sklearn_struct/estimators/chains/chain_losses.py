@@ -23,7 +23,7 @@ from sklearn_struct.losses.max_margin import MaxMargin, hinge
 from sklearn_struct.losses.pointwise import Pointwise
 from sklearn_struct.losses.softmax_margin import SoftmaxMargin
 
-__all__ = ["OF_SOLVERS", "ChainLosses"]
+__all__ = ["OF_SOLVERS", "BaseChainLosses"]
 
 LOSSES: dict[str, Loss] = {
     "log_likelihood": LogLikelihood(Chain()),
@@ -42,7 +42,7 @@ CONVEX_ONLY = {"sag", *OF_SOLVERS}
 
 
 @with_parameters
-class ChainLosses:
+class BaseChainLosses:
     """Mixin of chains that are trained by one of several losses, of labels that may be missing.
 
     Parameters

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
 
-from sklearn_struct.estimators.chains.chain_losses import OF_SOLVERS, ChainLosses
+from sklearn_struct.estimators.chains.chain_losses import OF_SOLVERS, BaseChainLosses
 from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
@@ -15,7 +15,7 @@ __all__ = ["LinearChainCRF"]
 
 
 @with_parameters
-class LinearChainCRF(ChainLosses, BasePartlyLabelled, BaseOnlineChain):
+class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
     """Linear-chain conditional random field, trained by (penalised) maximum likelihood.
 
     p(y | x) = exp(sum_t coef[y_t] . x_t + intercept[y_t] + sum_t transition[y_{t-1}, y_t]) / Z(x).

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct._warning import warn
 from sklearn_struct.encoding.sequences import as_list, largest_sum
-from sklearn_struct.estimators.chains.chain_losses import ChainLosses
+from sklearn_struct.estimators.chains.chain_losses import BaseChainLosses
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.chains.penalty_path import Batch, Grid, Scorer, scores_of_fold
 from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
@@ -34,7 +34,7 @@ OF_READING = ("n_features_in_", "_names_in", "_rows_in", "vectorizer_")
 
 
 @with_parameters
-class LinearChainCRFCV(ChainLosses, BasePartlyLabelled, BaseTrainedChain):
+class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
     """Linear-chain conditional random field whose penalty is chosen by cross-validation.
 
     For each fold it fits a `LinearChainCRF` to the training part under each penalty, and scores it
