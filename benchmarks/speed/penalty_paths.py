@@ -116,9 +116,8 @@ def lost(medians: Medians, ours: str, grid: str) -> float | None:
 
 
 BENCHMARKS = {
-    "penalty-paths": Benchmark(
-        f"Search over {len(CS)} penalties, {FOLDS} folds, and the final fit: CoNLL-2000 from dicts "
-        "(owlqn: elastic net, 1,000 sentences)",
+    "search-over-penalties": Benchmark(
+        f"Search over {len(CS)} penalties: CoNLL-2000 (owlqn: 1,000 sentences of it)",
         {
             f"{how.solver}, {name}": partial(search, how, name == OURS)
             for how in SEARCHES
