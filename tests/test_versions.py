@@ -334,6 +334,7 @@ NEW = {  # which no earlier version has
     "HSMM",
     "HiddenStateClassifier",
     "LatentChainCRF",
+    "LinearChainCRFCV",
     "MultiLabelCRF",
     "NonHomogeneousHMM",
     "PrototypeMRF",
