@@ -22,6 +22,7 @@ from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 if _TYPE_CHECKING:
     from sklearn_struct.estimators.chains.ge_crf import GECRF
     from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
+    from sklearn_struct.estimators.chains.linear_chain_crf_cv import LinearChainCRFCV
     from sklearn_struct.estimators.chains.memm import MEMM
     from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
     from sklearn_struct.estimators.chains.prototype_mrf import PrototypeMRF
@@ -66,6 +67,7 @@ __all__ = [
     "LatentChainCRF",
     "Lexicon",
     "LinearChainCRF",
+    "LinearChainCRFCV",
     "LogLinearClassifier",
     "MEstimatedCRF",
     "MEstimatedPCFG",
@@ -114,6 +116,7 @@ _ESTIMATORS = {
     "HiddenStateClassifier": "hidden_states.hidden_state_classifier",
     "LatentChainCRF": "hidden_states.latent_chain_crf",
     "LinearChainCRF": "chains.linear_chain_crf",
+    "LinearChainCRFCV": "chains.linear_chain_crf_cv",
     "LogLinearClassifier": "log_linear.log_linear_classifier",
     "MEMM": "chains.memm",
     "MEstimatedCRF": "m_estimation.m_estimated_crf",

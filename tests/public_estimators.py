@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 import pkgutil
 from importlib import import_module
+from typing import Any
 
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
 
 import sklearn_struct
 from sklearn_struct.estimators.chains.base_chain import BaseChain
+from sklearn_struct.estimators.chains.linear_chain_crf_cv import LinearChainCRFCV
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.estimators.graphs.graph_crf import GraphCRF
@@ -33,6 +35,7 @@ __all__ = [
     "SEQUENCE_MODELS",
     "of_base",
     "public_classes",
+    "small",
 ]
 
 
@@ -57,6 +60,15 @@ def of_base(*bases: type, but: tuple[type, ...] = ()) -> list[type]:
     exported = [getattr(sklearn_struct, name) for name in sklearn_struct.__all__]
     classes = [one for one in exported if inspect.isclass(one) and issubclass(one, bases)]
     return [cls for cls in classes if not issubclass(cls, but)]
+
+
+# their default folds need more sequences than most tests have
+FEW = {LinearChainCRFCV: {"Cs": [0.1, 1.0], "cv": [([0], [0])]}}
+
+
+def small(cls: type, **options: Any) -> Any:
+    """An estimator that can be fitted to a single sequence."""
+    return cls(**FEW.get(cls, {}), **options)
 
 
 PREDICTORS = [cls for cls in of_base(BaseEstimator) if hasattr(cls, "predict")]

@@ -42,8 +42,7 @@ def search(how: Search, along: bool, watch: Stopwatch) -> dict[str, float]:
     """The time of a search from dicts, with the final fit, and the scores of its penalties."""
     from sklearn.model_selection import GridSearchCV
 
-    from sklearn_struct import LinearChainCRF
-    from sklearn_struct.estimators.chains.linear_chain_crf_cv import LinearChainCRFCV
+    from sklearn_struct import LinearChainCRF, LinearChainCRFCV
     from sklearn_struct.metrics import span_f1_scorer
 
     warnings.simplefilter("ignore")

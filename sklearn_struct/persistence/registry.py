@@ -12,6 +12,7 @@ from sklearn_struct.encoding.features.token_windows import TokenWindows
 from sklearn_struct.encoding.features.union import SequenceUnion
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.estimators.chains.ge_crf import GECRF
+from sklearn_struct.estimators.chains.linear_chain_crf_cv import LinearChainCRFCV
 from sklearn_struct.estimators.chains.prototype_mrf import PrototypeMRF
 from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
@@ -39,6 +40,7 @@ from sklearn_struct.persistence.chains import (
     read_prototype_mrf,
 )
 from sklearn_struct.persistence.chains_over_base import based, put_based
+from sklearn_struct.persistence.chosen_penalties import put_chosen, read_chosen
 from sklearn_struct.persistence.driven_transitions import put_driven, read_driven
 from sklearn_struct.persistence.durations import put_durations, read_durations
 from sklearn_struct.persistence.encoders import put_templates, put_vectorizer, templates, vectorizer
@@ -94,6 +96,7 @@ STATES.update(
         EMLPCFG: State(put_em, em),
         FeatureTemplates: State(put_templates, templates),
         GECRF: State(put_ge, read_ge),
+        LinearChainCRFCV: State(put_chosen, read_chosen),
         BaseGraphCRF: State(put_graphs, read_graphs),
         FactorialCRF: State(put_factorial, read_factorial),
         BaseClassPredictions: State(put_latent, read_classes),

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn_struct.solvers.line_search import Point
 from sklearn_struct.solvers.objective_protocols import BatchObjective
 from sklearn_struct.solvers.penalised import Penalised
-from sklearn_struct.solvers.quasi_newton import Memory
+from sklearn_struct.solvers.quasi_newton import LENGTH, Memory
 from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.rounding_noise import Search
 
@@ -33,6 +33,7 @@ def lbfgs(
     max_iter: int,
     tol: float,
     callback: Callback | None = None,
+    n_pairs: int = LENGTH,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2`` over the penalised and the ``n_free`` last,
     unpenalised entries.
@@ -40,11 +41,12 @@ def lbfgs(
     Stops when no entry of the gradient exceeds `tol`, or when nothing lower is found. Where values
     are not those that gradients belong to, it goes by gradients, and values may rise; if no
     gradient is below `tol`, the result is the point of the smallest, as one more iteration.
+    `n_pairs` steps are remembered.
     """
     if l1:
         raise ValueError("lbfgs is for smooth objectives; use owlqn with an L1 penalty")
     smooth = Penalised(objective, l2)
-    memory = Memory(objective.size)
+    memory = Memory(objective.size, n_pairs)
     search = Search(smooth)
     w = w0.copy()
     n_iter = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import solve_triangular
 
-__all__ = ["Memory"]
+__all__ = ["LENGTH", "Memory"]
 
 # cosine of a step and the change of the gradient below which the curvature is negative in truth,
 # and not by rounding errors
@@ -27,18 +27,19 @@ class Memory:
     evaluations are those of float64, also where curvatures differ by 1e12.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, n_pairs: int = LENGTH) -> None:
+        self.n_pairs = n_pairs
         # the gradient, then s and y of each slot
         # float32 halves what is read twice an iteration; a direction needs no more digits than that
-        self._rows = np.zeros((1 + 2 * LENGTH, size), np.float32)
+        self._rows = np.zeros((1 + 2 * n_pairs, size), np.float32)
         # rows are kept at length 1, their lengths in float64: squares of tiny steps would vanish in
         # float32
-        self._lengths = np.ones(1 + 2 * LENGTH)
+        self._lengths = np.ones(1 + 2 * n_pairs)
         self._slots: list[int] = []  # oldest pair first
         # whether the newest pair's products are still to be computed, with those of the gradient
         self._fresh = False
-        self._sy = np.zeros((LENGTH, LENGTH))
-        self._yy = np.zeros((LENGTH, LENGTH))
+        self._sy = np.zeros((n_pairs, n_pairs))
+        self._yy = np.zeros((n_pairs, n_pairs))
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -66,7 +67,7 @@ class Memory:
         if self._fresh:
             self._products()
         # the oldest pair gives its rows to the newest: nothing is moved in memory
-        slot = self._slots.pop(0) if len(self) == LENGTH else len(self)
+        slot = self._slots.pop(0) if len(self) == self.n_pairs else len(self)
         self._slots.append(slot)
         self._keep(1 + 2 * slot, step, step_length)
         self._keep(2 + 2 * slot, change, change_length)

@@ -11,7 +11,7 @@ import pandas as pd
 import polars
 import pytest
 import scipy.sparse as sp
-from public_estimators import CLASSIFIERS, READ_TABLES, SEQUENCE_MODELS
+from public_estimators import CLASSIFIERS, READ_TABLES, SEQUENCE_MODELS, small
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_struct import (
@@ -44,14 +44,14 @@ def test_a_sequence_that_is_missing(cls, missing):
         InputTypeError,
         match=r"X\[1\].* (a list of words|a list of tokens|not a sequence of tokens)",
     ):
-        cls().fit([WORDS[0], missing], TAGS)
+        small(cls).fit([WORDS[0], missing], TAGS)
 
 
 @pytest.mark.parametrize("missing", [None, pd.NA, pd.NaT])
 @pytest.mark.parametrize("cls", SEQUENCE_MODELS)
 def test_a_token_that_is_missing(cls, missing):
     with pytest.raises(InputTypeError, match=r"X\[1\], token 1"):
-        cls().fit([WORDS[0], ["a", missing]], TAGS)
+        small(cls).fit([WORDS[0], ["a", missing]], TAGS)
 
 
 @pytest.mark.parametrize("cls", [HMM, MEstimatedCRF])
@@ -67,12 +67,12 @@ def test_sparse_arrays_of_one_dimension(cls):
     with pytest.raises(
         InputTypeError, match=r"X\[0\] must have two dimensions \(tokens, features\), got 1"
     ):
-        cls().fit([sp.coo_array(rows[:, 0]) for rows in NUMBERS], TAGS)
+        small(cls).fit([sp.coo_array(rows[:, 0]) for rows in NUMBERS], TAGS)
     with pytest.raises(
         (TypeError, ValueError),
         match=r"two dimensions, got a coo_array of 1|dense data is required",
     ):
-        cls().fit(sp.coo_array(np.arange(3.0)), TAGS[0])
+        small(cls).fit(sp.coo_array(np.arange(3.0)), TAGS[0])
 
 
 @pytest.mark.parametrize("cls", READ_TABLES)
@@ -94,18 +94,18 @@ def test_one_hot_labels(cls):
     with pytest.raises(
         InputTypeError, match=r"y\[0\], token 0: .* cannot be a label; .*numpy.argmax"
     ):
-        cls().fit(NUMBERS, [np.eye(3), np.eye(3)[:2]])
+        small(cls).fit(NUMBERS, [np.eye(3), np.eye(3)[:2]])
     with pytest.raises(
         ValueError, match=r"y should be a 1d array, got an array of .* instead: .*numpy.argmax"
     ):
-        cls().fit(NUMBERS[0], np.eye(3))
+        small(cls).fit(NUMBERS[0], np.eye(3))
 
 
 @pytest.mark.parametrize("cls", [*READ_TABLES, LogLinearClassifier])
 def test_labels_that_no_array_holds(cls):
     y = ["A", np.zeros((2, 3)), "B"]
     with pytest.raises(InputTypeError, match=r"y\[1\]"):
-        cls().fit(NUMBERS[0], y)
+        small(cls).fit(NUMBERS[0], y)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -114,14 +114,14 @@ def test_frames_of_polars(cls):
     """Rows of single tokens or sequences, as pandas' are."""
     frames = [polars.DataFrame(rows, schema=["a", "b"]) for rows in NUMBERS]
     given = {"max_iter": 3, "random_state": 0}
-    options = {name: value for name, value in given.items() if name in cls().get_params()}
+    options = {name: value for name, value in given.items() if name in small(cls).get_params()}
     labels = ["A", "B"] if cls in CLASSIFIERS else TAGS
     for X, y, same in ((frames[0], TAGS[0], NUMBERS[0]), (frames, labels, NUMBERS)):
-        model = cls(**options).fit(X, y)
-        other = cls(**options).fit(same, y)
+        model = small(cls, **options).fit(X, y)
+        other = small(cls, **options).fit(same, y)
         assert list(model.predict(X)) == list(other.predict(same))
     with pytest.raises(InputTypeError, match=r"table of numbers|must hold numbers"):
-        cls().fit(polars.DataFrame({"a": ["x", "y"]}), ["A", "B"])
+        small(cls).fit(polars.DataFrame({"a": ["x", "y"]}), ["A", "B"])
 
 
 @pytest.mark.parametrize("cls", [SequenceVectorizer, FeatureTemplates, SpectralHMM, PCFG])
@@ -168,7 +168,7 @@ def test_conllu_that_is_read_as_conll(tmp_path, name):
 @pytest.mark.parametrize("cls", SEQUENCE_MODELS)
 def test_one_sentence_where_a_batch_is_meant(cls):
     with pytest.raises(InputTypeError, match=r"X\[0\] is a str, .* is \[sentence\]"):
-        cls().fit(WORDS, TAGS).predict(WORDS[0])
+        small(cls).fit(WORDS, TAGS).predict(WORDS[0])
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from public_estimators import CHAINS
+from public_estimators import CHAINS, small
 from ragged_checks import GRAPHS, check_kinds_of_labels, check_lengths, ragged_checks
 
 from sklearn_struct import (
@@ -18,6 +18,7 @@ from sklearn_struct import (
     HiddenStateClassifier,
     LatentChainCRF,
     LinearChainCRF,
+    LinearChainCRFCV,
     MEstimatedCRF,
     NonHomogeneousHMM,
     PiecewiseCRF,
@@ -40,6 +41,7 @@ CONFIGURATIONS = [
     LinearChainCRF(order=2, edge_features="all", transition_features="observed"),
     LinearChainCRF(order=2, solver="newton-cg"),
     LinearChainCRF(warm_start=True, n_jobs=2),
+    LinearChainCRFCV(Cs=[0.1, 1.0], cv=[([0], [0])] * 2, n_jobs=2),
     MEMM(decoder="greedy", edge_features="all"),
     MEMM(order=2, decoder="beam", beam_width=2, solver="newton-cg"),
     PseudoLikelihoodCRF(order=2, block_size=2, edge_features="all"),
@@ -55,7 +57,7 @@ def test_every_form(estimator, check, form):
     check(estimator, form)
 
 
-OTHERS = [cls() for cls in CHAINS if cls not in (GECRF, LatentChainCRF, LinearChainCRF)]
+OTHERS = [small(cls) for cls in CHAINS if cls not in (GECRF, LatentChainCRF, LinearChainCRF)]
 
 
 @ragged_checks([*OTHERS, LatentChainCRF(random_state=0)], forms=["arrays"])

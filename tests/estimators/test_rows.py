@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from public_estimators import CLASSIFIERS, READ_TABLES
+from public_estimators import CLASSIFIERS, READ_TABLES, small
 from sklearn.base import clone
 
 from sklearn_struct import GECRF, HMM, LinearChainCRF, MEstimatedCRF, PrototypeMRF, SequenceArray
@@ -27,7 +27,7 @@ def fitted(model):
 
 
 TAGGERS = [cls for cls in READ_TABLES if cls not in (GECRF, PrototypeMRF, *CLASSIFIERS)]
-MODELS = [cls() for cls in TAGGERS]
+MODELS = [small(cls) for cls in TAGGERS]
 MODELS += [GECRF({}, fit_intercept=True), PrototypeMRF(fit_intercept=True)]
 every_model = pytest.mark.parametrize("model", MODELS, ids=str)
 

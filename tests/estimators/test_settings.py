@@ -17,6 +17,7 @@ from public_estimators import (
     MULTILABEL,
     PARSERS,
     PREDICTORS,
+    small,
 )
 from sklearn.exceptions import ConvergenceWarning
 
@@ -51,7 +52,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def crf(X=DICTS, cls=LinearChainCRF):
-    return cls(max_iter=3).fit(X, TAGS)
+    return small(cls, max_iter=3).fit(X, TAGS)
 
 
 # ---- what encodes X
@@ -319,7 +320,7 @@ def read_by_predictions(cls):
                 read.add(name)
             return super().__getattribute__(name)
 
-    model = cls(tol=9.0).fit(X, y) if "tol" in names else cls().fit(X, y)
+    model = small(cls, **({"tol": 9.0} if "tol" in names else {})).fit(X, y)
     model.__class__ = Watched
     of_states = ["predict_states", "predict_state_proba"] if cls in CLASSIFIERS else []
     for method in OF_X + of_states + OF_X_AND_Y:

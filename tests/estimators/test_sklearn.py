@@ -38,6 +38,7 @@ from sklearn_struct import (
     FeatureTemplates,
     GraphCRF,
     LinearChainCRF,
+    LinearChainCRFCV,
     LogLinearClassifier,
     MEstimatedCRF,
     MultiLabelCRF,
@@ -66,6 +67,9 @@ class Classifier(ClassifierMixin, LinearChainCRF):
 
 class MEMMClassifier(ClassifierMixin, MEMM):
     """The same of another one, and so on."""
+
+
+class SearchClassifier(ClassifierMixin, LinearChainCRFCV): ...
 
 
 class PseudoLikelihoodClassifier(ClassifierMixin, PseudoLikelihoodCRF): ...
@@ -135,6 +139,8 @@ ESTIMATORS = [
     Classifier(dtype="float32"),
     Classifier(warm_start=True, min_frequency=2),
     LinearChainCRF(warm_start=True, fit_intercept=False, min_frequency=2),
+    LinearChainCRFCV(Cs=2, cv=2),
+    SearchClassifier(Cs=[0.1, 1.0], l1_ratios=[0.0, 0.5], cv=3, tol=1e-3),
     GECRF(),
     WithTargets(),
     WithTargets(distance="posterior", solver="em"),

@@ -40,6 +40,7 @@ from sklearn_struct import (
     LatentChainCRF,
     Lexicon,
     LinearChainCRF,
+    LinearChainCRFCV,
     LogLinearClassifier,
     MEstimatedCRF,
     MEstimatedPCFG,
@@ -172,6 +173,10 @@ def simple() -> list[tuple[object, object]]:
     return [
         (edges.fit(DICTS, TAGS), DICTS),
         (crf.fit(NUMBERS, CODES), NUMBERS),
+        (
+            LinearChainCRFCV(Cs=[0.1, 1.0], l1_ratios=[0.0, 0.5], cv=2, tol=0.1).fit(WORDS, TAGS),
+            WORDS,
+        ),
         (
             online.partial_fit(vectorizer.transform(WORDS), TAGS, TAGS[2]),
             vectorizer.transform(WORDS),

@@ -29,6 +29,7 @@ from sklearn_struct import (
     LatentChainCRF,
     Lexicon,
     LinearChainCRF,
+    LinearChainCRFCV,
     LogLinearClassifier,
     MEstimatedCRF,
     MultiLabelCRF,
@@ -44,6 +45,7 @@ from sklearn_struct import (
     TokenTransformer,
     TokenWindows,
 )
+from sklearn_struct.metrics import token_accuracy_scorer
 
 WORDS = [["the", "cat", "sleeps"], ["a", "dog"], ["the", "dog", "barks", "."]]
 TAGS = [["DET", "NOUN", "VERB"], ["DET", "NOUN"], ["DET", "NOUN", "VERB", "."]]
@@ -194,6 +196,10 @@ SETTINGS: dict[type, list[dict[str, Any]]] = {
         {"loss": "pointwise", "edge_features": "all", "dtype": "float32"},
         {"order": 2},
         {"loss": "hinge", "random_state": 0},
+    ],
+    LinearChainCRFCV: [
+        {"Cs": [0.1, 1.0], "cv": 2},
+        {"Cs": 2, "l1_ratios": [0.0, 0.5], "cv": [([0], [1])], "scoring": token_accuracy_scorer},
     ],
     MultiLabelCRF: [
         {},

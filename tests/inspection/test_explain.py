@@ -8,7 +8,7 @@ import fitted
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from public_estimators import CHAINS
+from public_estimators import CHAINS, small
 from sklearn.base import BaseEstimator
 
 from sklearn_struct import HMM, LinearChainCRF, MEstimatedCRF, SequenceArray
@@ -83,7 +83,7 @@ def test_every_chain_estimator(estimator, numeric):
     rng = np.random.RandomState(1)
     X = fitted.numbers(rng) if numeric else fitted.attributes(rng)
     y = [[fitted.LABELS[k] for k in rng.randint(3, size=len(s))] for s in X]
-    model = estimator().fit(X, y)
+    model = small(estimator).fit(X, y)
     for x in X:
         found = explain(model, x)
         labels = found.labels

@@ -109,7 +109,7 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
 
     Examples
     --------
-    >>> from sklearn_struct.estimators.chains.linear_chain_crf_cv import LinearChainCRFCV
+    >>> from sklearn_struct import LinearChainCRFCV
     >>> X = [["in", "Rome"], ["to", "New", "York"], ["I", "left"], ["in", "York"]] * 3
     >>> y = [["O", "LOC"], ["O", "LOC", "LOC"], ["O", "O"], ["O", "LOC"]] * 3
     >>> crf = LinearChainCRFCV(Cs=[0.01, 1, 100], cv=3).fit(X, y)
@@ -185,12 +185,7 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
 
     def _search(self, grid: Grid, X: Any, batch: Batch) -> None:
         """Learn which penalty has the best scores."""
-        # takes a while to import
-        from sklearn.model_selection import check_cv
-
-        splits = [
-            (_indices(train), _indices(test)) for train, test in check_cv(self.cv).split(X, batch.y)
-        ]
+        splits = _splits(self.cv, X, batch.y, len(batch.sequences.X))
         scorer = self._scorer()
         # who is asked for predictions only, need not encode again
         if batch.sequences.flat or not (scorer is None or hasattr(scorer, "_score_func")):
@@ -199,13 +194,9 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
         outcomes = Parallel(n_jobs=self.n_jobs)(
             delayed(scores_of_fold)(model, batch, split, grid, scorer) for split in splits
         )
-        self.Cs_, self.l1_ratios_ = grid
         self.scores_ = np.array([outcome.score for outcome in outcomes])
         self.path_iterations_ = np.array([outcome.n_iter for outcome in outcomes])
-        # the first of the best, where C is the slower one to change, as in GridSearchCV
-        c, r = divmod(int(np.argmax(self.scores_.mean(axis=0).T)), len(grid.l1_ratios))
-        self.C_ = float(grid.Cs[c])
-        self.l1_ratio_ = float(grid.l1_ratios[r])
+        self._choose(grid)
         converged = np.array([outcome.converged for outcome in outcomes])
         if not np.all(converged):
             warn(
@@ -214,6 +205,15 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
                 "leave out the weakest penalties",
                 ConvergenceWarning,
             )
+
+    def _choose(self, grid: Grid) -> None:
+        """Take the first of the best mean scores, where C is the slower one to change, as in
+        GridSearchCV.
+        """
+        self.Cs_, self.l1_ratios_ = grid
+        c, r = divmod(int(np.argmax(self.scores_.mean(axis=0).T)), len(grid.l1_ratios))
+        self.C_ = float(grid.Cs[c])
+        self.l1_ratio_ = float(grid.l1_ratios[r])
 
     def _scorer(self) -> Scorer | None:
         """What scores models of folds; None for their own score."""
@@ -269,7 +269,34 @@ def _numbers(given: Any, name: str) -> np.ndarray:
     return values
 
 
-def _indices(chosen: Any) -> np.ndarray:
+def _splits(cv: Any, X: Any, y: Any, n: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Numbers of the sequences to learn from, and of those to score on, of each fold."""
+    # takes a while to import
+    from sklearn.model_selection import check_cv
+
+    splitter = check_cv(cv)
+    if (cv is None or isinstance(cv, Integral)) and splitter.n_splits > n:
+        raise ValueError(
+            f"{splitter.n_splits} folds need as many sequences, got n_samples={n}: give more, or "
+            "fewer folds, such as cv=2"
+        )
+    splits = [(_indices(train, n), _indices(test, n)) for train, test in splitter.split(X, y)]
+    if not splits:
+        raise ValueError("cv makes no split; an iterator may have been used up: give a list")
+    return splits
+
+
+def _indices(chosen: Any, n: int) -> np.ndarray:
     """Numbers of sequences, of numbers or of a mask."""
-    chosen = np.asarray(chosen)
-    return np.flatnonzero(chosen) if chosen.dtype == bool else chosen
+    numbers = np.asarray(chosen)
+    if numbers.dtype == bool and numbers.shape == (n,):
+        numbers = np.flatnonzero(numbers)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) == 0:
+        raise InputTypeError(
+            "cv must make pairs (train, test), each a list of numbers of sequences that is not "
+            f"empty, or a mask of {n}, got {np.array2string(numbers, threshold=5)}"
+        )
+    wrong = numbers[(numbers < 0) | (numbers >= n)]
+    if len(wrong):
+        raise ValueError(f"cv has the sequence {wrong[0]}, and X has those from 0 to {n - 1}")
+    return numbers

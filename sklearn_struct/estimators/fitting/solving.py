@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.rounding_noise import measure
-from sklearn_struct.solvers.sag import LARGEST_MEMORY, Remembered, sag
+from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
 from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
 
@@ -243,11 +244,11 @@ def minimise(
     w0: np.ndarray,
     scale: float,
     callback: Callback | None = None,
-    memory: Remembered | None = None,
+    further: Mapping[str, Any] = MappingProxyType({}),
 ) -> Result:
     """C * scale * objective + penalty at its minimum, as the solver finds it that was chosen.
 
-    `memory` is what sag has left of the same objective with another penalty.
+    `further` are options that this solver has.
     """
     of_loss = strength(settings.C, solver, scale)
     seed = settings.random_state
@@ -255,8 +256,6 @@ def minimise(
         seed = 0  # whatever it chooses, it gives the same result each time
     options: dict[str, Any] = {"rng": check_random_state(seed)} if solver in STOCHASTIC else {}
     options |= step_options(solver, settings.learning_rate)
-    if solver == "sag":
-        options["memory"] = memory
     # of steps that are too long; what is learned is looked at
     with np.errstate(over="ignore", invalid="ignore"):
         return SOLVERS[solver](
@@ -268,6 +267,7 @@ def minimise(
             tol=settings.tol,
             callback=callback,
             **options,
+            **further,
         )
 
 

@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from public_estimators import CHAINS, GRAPHS_OF_SEQUENCES
+from public_estimators import CHAINS, GRAPHS_OF_SEQUENCES, small
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import FunctionTransformer
@@ -54,7 +54,7 @@ def data(container=list):
 
 
 def fitted(cls=LinearChainCRF, container=list, **options):
-    return cls(max_iter=5, **options).fit(*data(container))
+    return small(cls, max_iter=5, **options).fit(*data(container))
 
 
 def numbers(value):
