@@ -48,6 +48,8 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
       before it lead: at the value of the polynomial in log C through their weights [1]_. "sag" also
       keeps what it remembers of each term. A fit begins at zero if `tol` could not tell its penalty
       from the last one, or if the loss is not convex.
+    - "lbfgs" remembers more steps, and on large data it and "owlqn" compute in float32, unless
+      `tol` is small or is not reached so.
 
     The final fit begins at zero. It gives the same model as `LinearChainCRF` with ``C=C_`` and
     ``l1_ratio=l1_ratio_``.

@@ -29,7 +29,7 @@ from sklearn_struct.estimators.fitting.solving import (
 )
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.losses.base import Loss
-from sklearn_struct.objectives.linear_objective import LinearObjective
+from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.solvers.result import Result
 from sklearn_struct.solvers.sag import Remembered
@@ -47,6 +47,12 @@ TELLING = 2.0
 # away comes nearer than `tol` says, one that begins nearby does not
 LEFT = 0.1
 FINEST = 0.25  # times tol
+# float32 is quicker where numbers do not fit into the cache; it rounds slopes by some 1e-7, far
+# below tol. sag does that by itself.
+COARSE = "float32"
+IN_COARSE = {"lbfgs", "owlqn"}
+LEAST_TOL = 1e-5
+SMALL = 100_000  # scores of labels at tokens
 # steps that lbfgs remembers: a sixth fewer iterations than with 10, each a twentieth dearer
 N_PAIRS = 20
 
@@ -108,21 +114,34 @@ def scores_of_fold(
     train, test = (batch.part(chosen) for chosen in split)
     sequences = train.sequences
     codes = model._read_labels(train.y, sequences, reset=True)
-    weights, loss = model._read_weights(train.sample_weight, sequences, codes)
-    potentials, data = model._posed(sequences, codes, weights)
+    exact = model.dtype
+
+    def posed(dtype: str) -> _Posed:
+        model.dtype = dtype
+        weights, loss = model._read_weights(train.sample_weight, sequences, codes)
+        potentials, data = model._posed(sequences, codes, weights)
+        model.dtype = exact
+        return _Posed(loss, potentials, data)
+
+    here = posed(exact)
     model._prepared = Prepared()
     model._stream = None
-    model.t_ = data.n_examples
-    del train, sequences
+    model.t_ = here.data.n_examples
     shape = len(grid.l1_ratios), len(grid.Cs)
     outcome = Outcome(np.empty(shape), np.empty(shape, np.int64), np.empty(shape, np.bool_))
     settings = model._minimisation()
     with Pool(model.n_jobs) as pool:
-        steps = list(_steps(settings, grid, loss, potentials, data.n_nodes))
+        steps = list(_steps(settings, grid, here))
         # terms serve batch solvers, too
         first = next((step.solver for step in steps if step.solver in STOCHASTIC), steps[0].solver)
-        objective = model._objective(first, potentials, loss, data).on(pool)
-        path = _Path(objective, loss)
+
+        def objective(posed: _Posed) -> LinearObjective:
+            return model._objective(first, posed.potentials, posed.loss, posed.data).on(pool)
+
+        if _may_be_coarse(steps, here):
+            path = _Path(objective(posed(COARSE)), lambda: objective(here))
+        else:
+            path = _Path(objective(here))
         for step in steps:
             result = path.go(step)
             model.C = step.settings.C
@@ -134,20 +153,39 @@ def scores_of_fold(
     return outcome
 
 
+class _Posed(NamedTuple):
+    """What is to be learned of a training part, in one float type."""
+
+    loss: Loss
+    potentials: LinearPotentials
+    data: TrainingData
+
+
 class _Step(NamedTuple):
     settings: Minimisation
     solver: str
     place: tuple[int, int]
 
 
-def _steps(
-    settings: Minimisation, grid: Grid, loss: Loss, potentials: LinearPotentials, n_nodes: int
-) -> Iterator[_Step]:
+def _steps(settings: Minimisation, grid: Grid, posed: _Posed) -> Iterator[_Step]:
     """All penalties: for each share of L1 the strongest first, with their solvers."""
+    n_nodes = posed.data.n_nodes
     for r, l1_ratio in enumerate(grid.l1_ratios.tolist()):
         for c in np.argsort(grid.Cs, kind="stable").tolist():
             one = settings._replace(C=float(grid.Cs[c]), l1_ratio=l1_ratio)
-            yield _Step(one, choice(one, loss, potentials, n_nodes), (r, c))
+            yield _Step(one, choice(one, posed.loss, posed.potentials, n_nodes), (r, c))
+
+
+def _may_be_coarse(steps: list[_Step], posed: _Posed) -> bool:
+    """Whether minima may be looked for in float32, and that saves time."""
+    n_scores = posed.data.n_nodes * posed.potentials.n_labels
+    return (
+        posed.potentials.dtype != np.dtype(COARSE)
+        and posed.loss.smooth
+        and posed.loss.convex
+        and n_scores > SMALL
+        and all(s.solver in IN_COARSE and s.settings.tol >= LEAST_TOL for s in steps)
+    )
 
 
 def _score(model: LinearChainCRF, test: Batch, scorer: Scorer | None) -> float:
@@ -178,10 +216,14 @@ def _takes_weights(scorer: Scorer) -> bool:
 class _Path:
     """Minima of one objective under one penalty after the other."""
 
-    def __init__(self, objective: LinearObjective, loss: Loss) -> None:
+    def __init__(
+        self, objective: LinearObjective, exact: Callable[[], LinearObjective] | None = None
+    ) -> None:
         self.objective = objective
+        # the same in float64, for when float32 does not do
+        self.exact = exact
         # elsewhere another start may lead to another minimum than that of a fit by itself
-        self.leads_on = loss.smooth and loss.convex
+        self.leads_on = objective.loss.smooth and objective.loss.convex
         self._begin()
 
     def _begin(self) -> None:
@@ -205,13 +247,22 @@ class _Path:
             # what minimises the one would pass for a minimum of the other
             self.memory = Remembered()
             start = np.zeros(self.objective.size)
-        scale = self.objective.total_weight
-        further = self._further(step.solver)
-        result = minimise(settings, step.solver, self.objective, start, scale, further=further)
+        result = self._minimum(settings, step.solver, start)
+        # not by max_iter, so by rounding
+        stuck = not result.converged and result.n_iter < settings.max_iter
+        if self.exact is not None and stuck:
+            self.objective = self.exact()
+            self.exact = None
+            result = self._minimum(settings, step.solver, start)
         check_minimum(step.solver, result)
         if self.leads_on:
             self.known = [*self.known, (settings, result.w)][-DEGREE:]
         return result
+
+    def _minimum(self, settings: Minimisation, solver: str, start: np.ndarray) -> Result:
+        objective = self.objective
+        further = self._further(solver)
+        return minimise(settings, solver, objective, start, objective.total_weight, further=further)
 
     def _further(self, solver: str) -> dict[str, Any]:
         """Options of a solver that make it quicker along a path."""

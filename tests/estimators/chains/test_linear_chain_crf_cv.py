@@ -13,9 +13,11 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSpli
 
 from sklearn_struct import LinearChainCRF, LinearChainCRFCV, SequenceArray, SequenceVectorizer
 from sklearn_struct.datasets import make_rental_ads
+from sklearn_struct.estimators.chains import penalty_path
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
 from sklearn_struct.metrics import span_f1_score, span_f1_scorer, token_accuracy_scorer
 from sklearn_struct.model_selection import KeepUnlabeled
+from sklearn_struct.objectives.linear_objective import LinearObjective
 
 CS = [0.03, 0.1, 0.3, 1.0, 3.0]
 
@@ -174,6 +176,48 @@ def test_penalties_that_tol_does_not_tell_apart():
     crf = LinearChainCRFCV(Cs=[1.0, 1.0001], cv=2, solver="lbfgs", tol=1e-2).fit(X, y)
     before, after = np.moveaxis(crf.path_iterations_, -1, 0)
     assert np.all(after > before / 2)
+
+
+def in_types(monkeypatch, **options):
+    """A search where float32 is taken for any size, and the float types of its evaluations."""
+    monkeypatch.setattr(penalty_path, "SMALL", 0)
+    monkeypatch.setattr(penalty_path, "LEAST_TOL", 0.0)
+    seen = []
+    evaluate = LinearObjective.value_and_grad
+
+    def watched(self, w):
+        seen.append(self.potentials.dtype.name)
+        return evaluate(self, w)
+
+    monkeypatch.setattr(LinearObjective, "value_and_grad", watched)
+    crf = LinearChainCRFCV(Cs=CS, cv=2, refit=False, **options).fit(*numbers(60))
+    return crf, seen
+
+
+@pytest.mark.parametrize("options", [{"solver": "lbfgs"}, {"l1_ratios": [0.5]}], ids=str)
+def test_large_data_are_learned_in_float32(options, monkeypatch):
+    exact = LinearChainCRFCV(Cs=CS, cv=2, refit=False, **options).fit(*numbers(60))
+    crf, seen = in_types(monkeypatch, **options)
+    assert set(seen) == {"float32"}
+    np.testing.assert_allclose(crf.scores_, exact.scores_, atol=1e-3)
+
+
+def test_what_float32_does_not_reach_is_learned_in_float64(monkeypatch):
+    """Without a warning, and from then on."""
+    options = {"solver": "lbfgs", "tol": 1e-10}
+    exact = LinearChainCRFCV(Cs=CS, cv=2, refit=False, **options).fit(*numbers(60))
+    crf, seen = in_types(monkeypatch, **options)
+    assert set(seen) == {"float32", "float64"}
+    np.testing.assert_array_equal(crf.scores_, exact.scores_)
+
+
+@pytest.mark.parametrize(
+    "options", [{"solver": "sag", "random_state": 0}, {"loss": "pointwise"}], ids=str
+)
+def test_what_is_never_learned_in_float32(options, monkeypatch):
+    """sag has a way of its own, and elsewhere a minimum is one of several."""
+    _, seen = in_types(monkeypatch, **options)
+    assert set(seen) == {"float64"}
 
 
 def test_without_a_final_fit():
