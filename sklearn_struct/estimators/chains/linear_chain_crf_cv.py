@@ -15,18 +15,29 @@ from sklearn_struct._warning import warn
 from sklearn_struct.encoding.sequences import as_list, largest_sum
 from sklearn_struct.estimators.chains.chain_losses import BaseChainLosses
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
-from sklearn_struct.estimators.chains.penalty_path import Batch, Grid, Scorer, scores_of_fold
+from sklearn_struct.estimators.chains.penalty_path import (
+    Batch,
+    Grid,
+    Outcome,
+    Scorer,
+    scores_of_fold,
+)
 from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.solving import Minimisation
+from sklearn_struct.estimators.fitting.solving import Minimisation, choice
 from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.losses.base import Loss
+from sklearn_struct.objectives.linear_potentials import LinearPotentials
 
 __all__ = ["LinearChainCRFCV"]
 
 RANGE = (-2.0, 2.0)  # powers of ten between which Cs are that are only counted
+# solvers that need fewer iterations from the minimum of a fold
+BATCH = {"lbfgs", "owlqn"}
+LARGEST_TOL = 1e-3
 # of a model that was fitted to all data
 OF_MODEL = ("_w", "_pattern", "_stream", "n_iter_", "loss_curve_", "t_")
 # learned when X is read
@@ -51,8 +62,9 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
     - "lbfgs" remembers more steps, and on large data it and "owlqn" compute in float32, unless
       `tol` is small or is not reached so.
 
-    The final fit begins at zero. It gives the same model as `LinearChainCRF` with ``C=C_`` and
-    ``l1_ratio=l1_ratio_``.
+    The final fit is that of `LinearChainCRF` with ``C=C_`` and ``l1_ratio=l1_ratio_``. With "lbfgs"
+    and "owlqn" it begins at the weights of the first fold, so its own differ by what `tol` leaves
+    open.
 
     Read more in :doc:`/user_guide/scores`.
 
@@ -174,31 +186,44 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
         sequences = self._read_X(X, reset=True)
         codes = self._read_labels(y, sequences, reset=True)
         weights, loss = self._read_weights(sample_weight, sequences, codes)
-        self._search(grid, X, Batch(sequences, y, sample_weight))
+        first = self._search(grid, X, Batch(sequences, y, sample_weight))
         if not self.refit:
             for name in OF_MODEL:
                 self.__dict__.pop(name, None)
             return
         size = largest_sum(sequences.X)
         potentials, data = self._posed(sequences, codes, weights)
+        if start is None and self._leads_on(loss, potentials, data.n_nodes):
+            start = first
         w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
-        del X, sequences
+        del X, sequences, first, start
         self._learn(potentials, loss, data, w0, progress, size)
 
-    def _search(self, grid: Grid, X: Any, batch: Batch) -> None:
-        """Learn which penalty has the best scores."""
+    def _leads_on(self, loss: Loss, potentials: LinearPotentials, n_nodes: int) -> bool:
+        """Whether the final fit is quicker from a minimum of a part of the data, which will not
+        pass for its own.
+        """
+        settings = self._minimisation()
+        solver = choice(settings, loss, potentials, n_nodes)
+        return loss.convex and solver in BATCH and settings.tol <= LARGEST_TOL
+
+    def _search(self, grid: Grid, X: Any, batch: Batch) -> LinearChainCRF | None:
+        """Learn which penalty has the best scores; return the model of the first fold under it, if
+        it has been kept.
+        """
         splits = _splits(self.cv, X, batch.y, len(batch.sequences.X))
         scorer = self._scorer()
         # who is asked for predictions only, need not encode again
         if batch.sequences.flat or not (scorer is None or hasattr(scorer, "_score_func")):
             batch = batch._replace(X=X)
         model = self._model_of_folds()
-        outcomes = Parallel(n_jobs=self.n_jobs)(
-            delayed(scores_of_fold)(model, batch, split, grid, scorer) for split in splits
+        outcomes: list[Outcome] = Parallel(n_jobs=self.n_jobs)(
+            delayed(scores_of_fold)(model, batch, split, grid, scorer, self.refit and i == 0)
+            for i, split in enumerate(splits)
         )
         self.scores_ = np.array([outcome.score for outcome in outcomes])
         self.path_iterations_ = np.array([outcome.n_iter for outcome in outcomes])
-        self._choose(grid)
+        place = self._choose(grid)
         converged = np.array([outcome.converged for outcome in outcomes])
         if not np.all(converged):
             warn(
@@ -207,15 +232,17 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
                 "leave out the weakest penalties",
                 ConvergenceWarning,
             )
+        return outcomes[0].fitted(place)
 
-    def _choose(self, grid: Grid) -> None:
+    def _choose(self, grid: Grid) -> tuple[int, int]:
         """Take the first of the best mean scores, where C is the slower one to change, as in
-        GridSearchCV.
+        GridSearchCV; return its place.
         """
         self.Cs_, self.l1_ratios_ = grid
         c, r = divmod(int(np.argmax(self.scores_.mean(axis=0).T)), len(grid.l1_ratios))
         self.C_ = float(grid.Cs[c])
         self.l1_ratio_ = float(grid.l1_ratios[r])
+        return r, c
 
     def _scorer(self) -> Scorer | None:
         """What scores models of folds; None for their own score."""

@@ -92,11 +92,24 @@ def _part(given: Any, chosen: np.ndarray) -> Any:
 
 
 class Outcome(NamedTuple):
-    """Of one fold, arrays (n_l1_ratios, n_Cs): scores, iterations, whether `tol` was reached."""
+    """Of one fold, arrays (n_l1_ratios, n_Cs): scores, iterations, whether `tol` was reached.
+
+    If they were asked for, also weights (n_l1_ratios, n_Cs, size), and a model whose they are.
+    """
 
     score: np.ndarray
     n_iter: np.ndarray
     converged: np.ndarray
+    weights: np.ndarray | None = None
+    model: LinearChainCRF | None = None
+
+    def fitted(self, place: tuple[int, int]) -> LinearChainCRF | None:
+        """The model under the penalty at this place, if weights were asked for."""
+        if self.model is None or self.weights is None:
+            return None
+        model = copy.copy(self.model)
+        model._w = self.weights[place].astype(np.float64)
+        return model
 
 
 def scores_of_fold(
@@ -105,10 +118,11 @@ def scores_of_fold(
     split: tuple[np.ndarray, np.ndarray],
     grid: Grid,
     scorer: Scorer | None,
+    keep: bool = False,
 ) -> Outcome:
     """Fit to the training part under each penalty, and score on the test part.
 
-    `model` knows how X was encoded. Without a scorer its own score counts.
+    `model` knows how X was encoded. Without a scorer its own score counts. `keep` asks for weights.
     """
     model = copy.copy(model)
     train, test = (batch.part(chosen) for chosen in split)
@@ -129,6 +143,8 @@ def scores_of_fold(
     model.t_ = here.data.n_examples
     shape = len(grid.l1_ratios), len(grid.Cs)
     outcome = Outcome(np.empty(shape), np.empty(shape, np.int64), np.empty(shape, np.bool_))
+    # float32 is enough for a start
+    weights = np.empty((*shape, here.potentials.size), np.float32) if keep else None
     settings = model._minimisation()
     with Pool(model.n_jobs) as pool:
         steps = list(_steps(settings, grid, here))
@@ -150,7 +166,10 @@ def scores_of_fold(
             outcome.score[step.place] = _score(model, test, scorer)
             outcome.n_iter[step.place] = result.n_iter
             outcome.converged[step.place] = result.converged
-    return outcome
+            if weights is not None:
+                weights[step.place] = result.w
+    model._prepared = Prepared()
+    return outcome._replace(weights=weights, model=model) if keep else outcome
 
 
 class _Posed(NamedTuple):
