@@ -39,7 +39,8 @@ GROUPS = {
         penalty constrained n_best supervised_share n_rounds ignore_label unknown
     """,
     "Loss, penalty and smoothing": """
-        loss C l1_ratio class_weight cost block_size blocks piece_size pieces n_steps inputs
+        loss C l1_ratio Cs l1_ratios scoring refit class_weight cost block_size blocks piece_size
+        pieces n_steps inputs
         expectations n_samples sample_smoothing smoothing transition_smoothing duration_smoothing
         transition_penalty
         shrinkage covariance_type min_variance mean_smoothing covariance_smoothing nodes c1 c2 c

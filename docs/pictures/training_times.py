@@ -26,6 +26,7 @@ from sklearn_struct import (
     HiddenStateClassifier,
     LatentChainCRF,
     LinearChainCRF,
+    LinearChainCRFCV,
     LogLinearClassifier,
     MEstimatedCRF,
     MEstimatedPCFG,
@@ -80,6 +81,7 @@ def chain_fits() -> dict[str, Fit]:
     )
     return {
         "LinearChainCRF()": lambda: LinearChainCRF().fit(X, y),
+        "LinearChainCRFCV()": lambda: LinearChainCRFCV().fit(X, y),
         "LinearChainCRF(order=2)": lambda: LinearChainCRF(order=2).fit(X, y),
         'LinearChainCRF(solver="ap", max_iter=10)': lambda: LinearChainCRF(
             solver="ap", max_iter=10, random_state=0

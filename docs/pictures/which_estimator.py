@@ -39,6 +39,7 @@ QUESTIONS = [
     ),
 ]
 LAST = "LinearChainCRF\n(most users end here)"
+TUNED = "LinearChainCRFCV\n(finds a good C)"
 
 QUESTION_X = 0.235
 ANSWER_X = 0.77
@@ -84,6 +85,8 @@ def main() -> None:
         arrow(ax, (QUESTION_X, middle + LINE + 0.16), (QUESTION_X, target), "no")
         top = below
     write(ax, QUESTION_X, top + LINE, LAST, "#d7efdc", weight="bold")
+    write(ax, ANSWER_X, top + LINE, TUNED, "#d7efdc", weight="bold")
+    arrow(ax, (QUESTION_X + 0.235, top + LINE), (ANSWER_X - 0.225, top + LINE), "tune")
 
 
 if __name__ == "__main__":

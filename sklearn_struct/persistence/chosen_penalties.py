@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.estimators.chains.linear_chain_crf_cv import LinearChainCRFCV
-from sklearn_struct.estimators.chains.penalty_path import Grid
+from sklearn_struct.estimators.chains.penalty_path import Grid, best
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence.chains import put_chain, read_chain
 from sklearn_struct.persistence.encoders import Shared
@@ -43,4 +43,8 @@ def read_chosen(chain: LinearChainCRFCV, stored: Json, where: str, shared: Share
     shape = -1, len(ratios), len(Cs)
     chain.scores_ = scores.reshape(shape)
     chain.path_iterations_ = iterations.reshape(shape)
-    chain._choose(Grid(Cs, ratios))
+    chain.Cs_ = Cs
+    chain.l1_ratios_ = ratios
+    r, c = best(chain.scores_, Grid(Cs, ratios))
+    chain.C_ = float(Cs[c])
+    chain.l1_ratio_ = float(ratios[r])

@@ -20,6 +20,7 @@ from sklearn_struct.estimators.chains.penalty_path import (
     Grid,
     Outcome,
     Scorer,
+    best,
     scores_of_fold,
 )
 from sklearn_struct.estimators.chains.trained_chain import BaseTrainedChain
@@ -223,7 +224,10 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
         )
         self.scores_ = np.array([outcome.score for outcome in outcomes])
         self.path_iterations_ = np.array([outcome.n_iter for outcome in outcomes])
-        place = self._choose(grid)
+        self.Cs_, self.l1_ratios_ = grid
+        place = best(self.scores_, grid)
+        self.l1_ratio_ = float(grid.l1_ratios[place[0]])
+        self.C_ = float(grid.Cs[place[1]])
         converged = np.array([outcome.converged for outcome in outcomes])
         if not np.all(converged):
             warn(
@@ -233,16 +237,6 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
                 ConvergenceWarning,
             )
         return outcomes[0].fitted(place)
-
-    def _choose(self, grid: Grid) -> tuple[int, int]:
-        """Take the first of the best mean scores, where C is the slower one to change, as in
-        GridSearchCV; return its place.
-        """
-        self.Cs_, self.l1_ratios_ = grid
-        c, r = divmod(int(np.argmax(self.scores_.mean(axis=0).T)), len(grid.l1_ratios))
-        self.C_ = float(grid.Cs[c])
-        self.l1_ratio_ = float(grid.l1_ratios[r])
-        return r, c
 
     def _scorer(self) -> Scorer | None:
         """What scores models of folds; None for their own score."""

@@ -34,7 +34,7 @@ from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.solvers.result import Result
 from sklearn_struct.solvers.sag import Remembered
 
-__all__ = ["Batch", "Grid", "Outcome", "scores_of_fold"]
+__all__ = ["Batch", "Grid", "Outcome", "best", "scores_of_fold"]
 
 # points from which the next is extrapolated
 DEGREE = 3
@@ -64,6 +64,14 @@ class Grid(NamedTuple):
 
     Cs: np.ndarray
     l1_ratios: np.ndarray
+
+
+def best(scores: np.ndarray, grid: Grid) -> tuple[int, int]:
+    """Where the best mean of scores (n_folds, n_l1_ratios, n_Cs) is: the first one, if C is the
+    slower to change, as in GridSearchCV.
+    """
+    c, r = divmod(int(np.argmax(scores.mean(axis=0).T)), len(grid.l1_ratios))
+    return r, c
 
 
 class Batch(NamedTuple):
