@@ -103,6 +103,15 @@ def test_about_as_many_evaluations_as_scipy():
     assert max(ratios) < 2
 
 
+def test_more_pairs_need_fewer_iterations():
+    objective = Function(parabola(np.logspace(-2, 2, 30)), 30)
+    options = {"l1": 0.0, "l2": 0.0, "max_iter": 2000, "tol": 1e-6}
+    few, many = (lbfgs(objective, np.zeros(30), n_pairs=n, **options) for n in (5, 30))
+    assert few.converged
+    assert many.converged
+    assert many.n_iter < few.n_iter
+
+
 def test_most_iterations_need_one_evaluation():
     objective = Function(PROBLEMS["parabola"][0], 100)
     found = solve(objective)

@@ -39,6 +39,19 @@ def test_the_formula_of_bfgs(n):
     np.testing.assert_allclose(direction, expected, rtol=0, atol=1e-4 * np.linalg.norm(expected))
 
 
+@pytest.mark.parametrize("n_pairs", [3, 20])
+def test_the_number_of_pairs_can_be_chosen(n_pairs):
+    rng = np.random.default_rng(0)
+    memory = Memory(30, n_pairs)
+    pairs = pairs_of(rng, 25, 30)
+    for s, y in pairs:
+        memory.add(s, y)
+    gradient = rng.normal(size=30)
+    expected = -inverse_hessian(pairs[-n_pairs:]) @ gradient
+    direction = memory.direction(gradient)
+    np.testing.assert_allclose(direction, expected, rtol=0, atol=1e-4 * np.linalg.norm(expected))
+
+
 def test_several_pairs_between_two_directions():
     rng = np.random.default_rng(0)
     lazy = Memory(8)

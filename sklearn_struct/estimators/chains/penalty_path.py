@@ -112,8 +112,10 @@ class Outcome(NamedTuple):
     model: LinearChainCRF | None = None
 
     def fitted(self, place: tuple[int, int]) -> LinearChainCRF | None:
-        """The model under the penalty at this place, if weights were asked for."""
-        if self.model is None or self.weights is None:
+        """The model under the penalty at this place, if weights were asked for and float32 holds
+        them.
+        """
+        if self.model is None or self.weights is None or not np.isfinite(self.weights[place]).all():
             return None
         model = copy.copy(self.model)
         model._w = self.weights[place].astype(np.float64)
@@ -163,7 +165,9 @@ def scores_of_fold(
             return model._objective(first, posed.potentials, posed.loss, posed.data).on(pool)
 
         if _may_be_coarse(steps, here):
-            path = _Path(objective(posed(COARSE)), lambda: objective(here))
+            with np.errstate(over="ignore"):  # no minimum is then found, and float64 has its turn
+                coarse = posed(COARSE)
+            path = _Path(objective(coarse), lambda: objective(here))
         else:
             path = _Path(objective(here))
         for step in steps:
@@ -175,7 +179,8 @@ def scores_of_fold(
             outcome.n_iter[step.place] = result.n_iter
             outcome.converged[step.place] = result.converged
             if weights is not None:
-                weights[step.place] = result.w
+                with np.errstate(over="ignore"):
+                    weights[step.place] = result.w
     model._prepared = Prepared()
     return outcome._replace(weights=weights, model=model) if keep else outcome
 

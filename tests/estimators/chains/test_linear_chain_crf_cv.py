@@ -205,7 +205,7 @@ def test_penalties_that_tol_does_not_tell_apart():
     assert np.all(after > before / 2)
 
 
-def in_types(monkeypatch, **options):
+def in_types(monkeypatch, scale=1.0, **options):
     """A search where float32 is taken for any size, and the float types of its evaluations."""
     monkeypatch.setattr(penalty_path, "SMALL", 0)
     monkeypatch.setattr(penalty_path, "LEAST_TOL", 0.0)
@@ -217,14 +217,15 @@ def in_types(monkeypatch, **options):
         return evaluate(self, w)
 
     monkeypatch.setattr(LinearObjective, "value_and_grad", watched)
-    crf = LinearChainCRFCV(Cs=CS, cv=2, refit=False, **options).fit(*numbers(60))
+    X, y = numbers(60)
+    crf = LinearChainCRFCV(Cs=CS, cv=2, **options).fit([scale * rows for rows in X], y)
     return crf, seen
 
 
 @pytest.mark.parametrize("options", [{"solver": "lbfgs"}, {"l1_ratios": [0.5]}], ids=str)
 def test_large_data_are_learned_in_float32(options, monkeypatch):
     exact = LinearChainCRFCV(Cs=CS, cv=2, refit=False, **options).fit(*numbers(60))
-    crf, seen = in_types(monkeypatch, **options)
+    crf, seen = in_types(monkeypatch, refit=False, **options)
     assert set(seen) == {"float32"}
     np.testing.assert_allclose(crf.scores_, exact.scores_, atol=1e-3)
 
@@ -233,9 +234,21 @@ def test_what_float32_does_not_reach_is_learned_in_float64(monkeypatch):
     """Without a warning, and from then on."""
     options = {"solver": "lbfgs", "tol": 1e-10}
     exact = LinearChainCRFCV(Cs=CS, cv=2, refit=False, **options).fit(*numbers(60))
-    crf, seen = in_types(monkeypatch, **options)
+    crf, seen = in_types(monkeypatch, refit=False, **options)
     assert set(seen) == {"float32", "float64"}
     np.testing.assert_array_equal(crf.scores_, exact.scores_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("scale", [1e-45, 1e45])
+def test_numbers_beyond_float32(scale, monkeypatch):
+    """They are no matter of the search: it does what float64 allows."""
+    X, y = numbers(60)
+    options = {"solver": "lbfgs"}
+    exact = LinearChainCRFCV(Cs=CS, cv=2, **options).fit([scale * rows for rows in X], y)
+    crf, _ = in_types(monkeypatch, scale, **options)
+    np.testing.assert_allclose(crf.scores_, exact.scores_, atol=1e-3)
+    assert crf.predict(X).tolist() == exact.predict(X).tolist()
 
 
 @pytest.mark.parametrize(
@@ -243,7 +256,7 @@ def test_what_float32_does_not_reach_is_learned_in_float64(monkeypatch):
 )
 def test_what_is_never_learned_in_float32(options, monkeypatch):
     """sag has a way of its own, and elsewhere a minimum is one of several."""
-    _, seen = in_types(monkeypatch, **options)
+    _, seen = in_types(monkeypatch, refit=False, **options)
     assert set(seen) == {"float64"}
 
 
