@@ -87,9 +87,13 @@ def bind(
     dtype: np.dtype,
     table: Lookup | None = None,
     inputs: Inputs | None = None,
+    once: bool = False,
 ) -> LinearPotentials:
     """The potentials that parameters of this pattern give to X; with `table` for a single pass over
     X, forward. `inputs` says what X does not; by default cliques have features of their last nodes.
+
+    `once` is for a single pass, too: expanded parameters then serve any X of this kind, while the
+    order of those for many passes is that of the rows of X.
     """
     node_map = node_map_of(pattern, X, dtype, table)
     if inputs is None:
@@ -97,9 +101,8 @@ def bind(
         families = structure.families
         none = [None] * len(families)
         inputs = Inputs(clique_features(X, families, columns) if len(columns) else none)
-    many = table is None
     clique_maps = [
-        _clique_map(pattern, f, rows, dtype, many) for f, rows in enumerate(inputs.cliques)
+        _clique_map(pattern, f, rows, dtype, not once) for f, rows in enumerate(inputs.cliques)
     ]
     of_nodes: NodeMap | SharedRows = node_map
     if pattern.n_sharing and not isinstance(node_map, ScaleMap):
@@ -185,6 +188,14 @@ class LinearPotentials:
         for family, width in zip(pattern.families, self._tied_widths, strict=True):
             self._has_column.append(np.zeros(width))
             self._has_column[-1][family.columns] = 1.0
+
+    @property
+    def layout(self) -> tuple[object, ...]:
+        """What expanded vectors of other potentials of this pattern must have in common with these,
+        to serve both, if these are for a single pass.
+        """
+        maps = (self.node_map, *self.clique_maps)
+        return tuple((type(m), m.expanded_size if m else 0) for m in maps)
 
     @property
     def has_clique_features(self) -> bool:

@@ -123,9 +123,15 @@ def of_segment(tokens, start, end):
     return {"length": float(end - start), "first": float(start == 0)}
 
 
+def of_few_segments(tokens, start, end):
+    """Some sequences have no segment with such a feature, and others have many."""
+    return {f"from {start}": 1.0} if end - start > 1 else None
+
+
 @ragged_checks(
     [
         SemiMarkovCRF(),
+        SemiMarkovCRF(segment_features=of_few_segments),
         SemiMarkovCRF(edge_features="all", end_features="all", dtype="float32", tol=1e-3),
         SemiMarkovCRF(
             segment_features=of_segment,

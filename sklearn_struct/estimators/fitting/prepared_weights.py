@@ -38,6 +38,7 @@ class _Kept(NamedTuple):
     w: np.ndarray
     kind: tuple[np.dtype, bool, int]  # float type, whether weights form a matrix, or how many do
     lookup: Lookup | None
+    layout: tuple[object, ...]
     W: np.ndarray
 
 
@@ -75,10 +76,12 @@ class Prepared:
         n_dense = dense_columns(pattern, X)
         kind = (dtype, by_matrix(pattern, X), n_dense)
         # by identity: fits never write into arrays that they have published
-        if kept is not None and kept.pattern is pattern and kept.w is w and kept.kind == kind:
-            return bind(pattern, X, structure, dtype, kept.lookup, inputs), kept.W
-        places = None if kind[1] else lookup(pattern, n_dense)
-        potentials = bind(pattern, X, structure, dtype, places, inputs)
+        if kept is not None and not (kept.pattern is pattern and kept.w is w and kept.kind == kind):
+            kept = None
+        places = kept.lookup if kept else None if kind[1] else lookup(pattern, n_dense)
+        potentials = bind(pattern, X, structure, dtype, places, inputs, once=True)
+        if kept and kept.layout == potentials.layout:
+            return potentials, kept.W
         with np.errstate(over="ignore"):
             W = potentials.expand(w)
         # looked at once, when the weights are expanded, and not in each prediction
@@ -89,5 +92,5 @@ class Prepared:
                 "dtype"
             )
         # one assignment, last: other threads find what was there before, or all of this
-        self._kept = _Kept(pattern, w, kind, places, W)
+        self._kept = _Kept(pattern, w, kind, places, potentials.layout, W)
         return potentials, W
