@@ -32,9 +32,6 @@ __all__ = [
 ]
 
 
-FEW_BLOCKS = 20
-
-
 class Family(NamedTuple):
     """Cliques of one kind, whose scores have one table each, or share one.
 
@@ -90,14 +87,13 @@ class Block(NamedTuple):
 class Blocks:
     """Examples cut into blocks of about `size` nodes.
 
-    The cuts depend on the data alone, never on the number of threads. Where there are many, a block
-    is made when it is asked for: all of them would take more memory than the work on one.
+    The cuts depend on the data alone, never on the number of threads. A block is made when it is
+    asked for: of many short examples, all blocks would take more memory than the work on one.
     """
 
     def __init__(self, structure: Structure, size: int) -> None:
         self.structure = structure
         self._cuts = _cuts(structure.offsets, size)
-        self._made = [self._make(b) for b in range(len(self))] if len(self) <= FEW_BLOCKS else []
 
     @property
     def most_nodes(self) -> int:
@@ -112,9 +108,6 @@ class Blocks:
 
     def __getitem__(self, b: int) -> Block:
         b = range(len(self))[b]
-        return self._made[b] if self._made else self._make(b)
-
-    def _make(self, b: int) -> Block:
         return _block(self.structure, int(self._cuts[b]), int(self._cuts[b + 1]))
 
 
@@ -244,10 +237,12 @@ def _block(structure: Structure, first: int, last: int) -> Block:
         if id(family) not in parts:
             parts[id(family)] = _part(family, first, last, tokens.start)
     of_families = [parts[id(family)] for family in structure.families]
-    ranges = tuple(cliques for cliques, _ in of_families)
-    families = tuple(part for _, part in of_families)
+    # lists, as Python keeps the memory of thousands of tuples that generators have made
+    ranges = [cliques for cliques, _ in of_families]
+    families = [part for _, part in of_families]
     sizes = None if structure.sizes is None else structure.sizes[tokens]
-    return Block(slice(first, last), tokens, ranges, Structure(offsets, families, sizes))
+    part_of_all = Structure(offsets, tuple(families), sizes)
+    return Block(slice(first, last), tokens, tuple(ranges), part_of_all)
 
 
 def _part(family: Family, first: int, last: int, first_token: int) -> tuple[slice, Family]:

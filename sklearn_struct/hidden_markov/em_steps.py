@@ -77,7 +77,8 @@ class Expectation(NamedTuple):
 
     def merged(self, other: Expectation) -> Expectation:
         """Those of the tokens of both."""
-        markov = Markov(*(a + b for a, b in zip(self.markov, other.markov, strict=True)))
+        # a list, as Python keeps the memory of thousands of tuples that generators have made
+        markov = Markov(*[a + b for a, b in zip(self.markov, other.markov, strict=True)])
         return Expectation(markov, self.emitted.merged(other.emitted))
 
 
@@ -282,8 +283,8 @@ class Training:
     def _write_scores(self, emissions: Emissions, first: int, out: np.ndarray) -> None:
         """The scores of labels of the tokens of a sequence, from its `first` one on."""
         # a few tokens at a time, so that these scores are not there twice
-        for begin in range(0, len(out), chains.TOKENS_IF_FEW):
-            end = min(begin + chains.TOKENS_IF_FEW, len(out))
+        for begin in range(0, len(out), chains.OF_FEW.tokens):
+            end = min(begin + chains.OF_FEW.tokens, len(out))
             out[begin:end] = self.clamped(emissions, slice(first + begin, first + end))
         one = self.inference.structure(np.array([0, len(out)]), listed=False)
         chains.potentials(emissions.model.markov, out, one)

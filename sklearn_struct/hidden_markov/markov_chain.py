@@ -43,16 +43,7 @@ __all__ = [
     "with_unseen",
 ]
 
-# Tokens of a block of EM, at most; with few contexts as many as keep eight lanes busy
-# (`inference.chains.cuts`). Where sequences are short, a block takes as much memory as its least
-# number of scores, or as a few sequences.
 FEW_CONTEXTS = 12
-TOKENS_IF_FEW = 6000
-TOKENS_IF_MANY = 3000
-LEAST_SCORES_IF_FEW = 7_000
-LEAST_SCORES_IF_MANY = 10_000
-SEQUENCES_IF_FEW = 6
-SEQUENCES_IF_MANY = 4
 # an expected count that is none: inference may have raised it (`inference.chains.floored_numbers`)
 NO_COUNT = 1e-100
 
@@ -74,14 +65,27 @@ def n_contexts(K: int, order: int) -> int:
     return K if order == 1 else (K + 1) * K
 
 
+class Room(NamedTuple):
+    """Of a block of EM: at most so many tokens; no more than make up so many scores of labels, or,
+    if that is more, so many of the longest sequences.
+    """
+
+    tokens: int
+    scores: int
+    sequences: int
+
+
+# most of the eight lanes of `inference.chains.few_labels` have a sequence
+OF_FEW = Room(7000, 7000, 7)
+OF_MANY = Room(3000, 10_000, 3)
+
+
 def tokens_of_block(K: int, order: int, longest: int) -> int:
-    """How many tokens have room at a time in EM, of many sequences of which one is the longest."""
-    C = n_contexts(K, order)
-    if C <= FEW_CONTEXTS:
-        least = max(LEAST_SCORES_IF_FEW // C, SEQUENCES_IF_FEW * longest)
-        return min(TOKENS_IF_FEW, least)
-    least = max(LEAST_SCORES_IF_MANY // K, SEQUENCES_IF_MANY * longest)
-    return min(TOKENS_IF_MANY, least)
+    """How many tokens a block of EM has, where the longest sequence has `longest`: little memory is
+    needed for many short sequences, too.
+    """
+    room = OF_FEW if n_contexts(K, order) <= FEW_CONTEXTS else OF_MANY
+    return min(room.tokens, max(room.scores // K, room.sequences * longest))
 
 
 def order_of(transition: np.ndarray) -> int:

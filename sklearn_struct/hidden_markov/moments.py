@@ -91,8 +91,9 @@ class Moments(NamedTuple):
         """
         if not self.mean.size:
             return self
-        of_both = Moments(*(table.copy() for table in self))
-        merge_moments(*(_flat(table) for table in (*of_both, *other)))
+        # lists, as Python keeps the memory of thousands of tuples that generators have made
+        of_both = Moments(*[table.copy() for table in self])
+        merge_moments(*[_flat(table) for table in (*of_both, *other)])
         return of_both
 
     def with_columns_of(self, other: Moments) -> Moments:

@@ -12,7 +12,6 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_struct.containers import structures
 from sklearn_struct.containers.csr import csr
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.containers.sequence_array import SequenceArray
@@ -241,11 +240,9 @@ def test_sizes_of_blocks():
     assert max(b.tokens.stop - b.tokens.start for b in of_triples) == 70  # 8,000,000 / 50**3 = 64
 
 
-@pytest.mark.parametrize("few", [0, 2])
-def test_blocks_are_the_same_whenever_they_are_made(few, monkeypatch):
-    monkeypatch.setattr(structures, "FEW_BLOCKS", few)
+def test_blocks_are_made_when_they_are_asked_for():
     blocks = Blocks(chain([0, 4, 6, 7, 9]), 5)
-    assert (blocks[1] is blocks[1]) == (few == 2)
+    assert blocks[1] is not blocks[1]
     assert len(blocks) == 2
     assert blocks.most_nodes == 6
     assert blocks[1].tokens == blocks[-1].tokens == slice(6, 9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import naive
 import numpy as np
 import pytest
@@ -201,7 +203,7 @@ def test_sequences_whose_sums_fail_are_expected_once_more(known, monkeypatch):
         codes[[310, 1300]] = 0
     weight = np.linspace(0.5, 2.0, 17)
     options = Options(1, [], True, 0, 0, np.ones(1))
-    monkeypatch.setattr(markov_chain, "TOKENS_IF_FEW", 2400)
+    monkeypatch.setattr(markov_chain, "OF_FEW", markov_chain.Room(2400, 7000, 7))
     steps = Training(Observed([], numbers, offsets), codes, weight, 2, options, Pool())
     with np.errstate(divide="ignore"):
         markov = Markov(
@@ -216,7 +218,7 @@ def test_sequences_whose_sums_fail_are_expected_once_more(known, monkeypatch):
         write(self, emissions, first, out)
 
     monkeypatch.setattr(Training, "_write_scores", counted)
-    monkeypatch.setattr(markov_chain, "TOKENS_IF_FEW", 128)
+    monkeypatch.setattr(markov_chain, "OF_FEW", markov_chain.Room(128, 7000, 7))
     assert len(steps.blocks) == 2
     (counts, emitted, _), value = steps.expect(model)
     assert made == offsets[contradicting].tolist()
@@ -233,3 +235,27 @@ def test_sequences_whose_sums_fail_are_expected_once_more(known, monkeypatch):
     wanted = moments_of(numbers, out.node, "diag")
     for table, expected in zip(emitted.numbers, wanted, strict=True):
         np.testing.assert_allclose(table, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_labels", [3, 20])
+def test_blocks_leave_no_memory_behind(n_labels):
+    """Of many blocks not even the small objects, of which Python keeps thousands for later."""
+    rng = np.random.RandomState(0)
+    offsets = np.arange(0, 250_001, 250)
+    observed = Observed([], rng.normal(size=(offsets[-1], 1)), offsets)
+    codes = np.full(offsets[-1], -1, np.int32)
+    options = Options(1, [], False, 0.0, 0.0, np.full(1, 1e-3))
+    steps = Training(observed, codes, np.ones(1000), n_labels, options, Pool())
+    model = random_start(steps, rng)
+    steps.expect(model)
+    tracemalloc.start()
+    try:
+        steps.expect(model)
+        before, _ = tracemalloc.get_traced_memory()
+        for _ in range(4):
+            steps.expect(model)
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(steps.blocks) >= 100
+    assert after - before < 20 * len(steps.blocks)

@@ -205,3 +205,22 @@ def test_labels_that_only_end_sequences_have_been_seen_if_ends_count():
     assert markov_chain.with_unseen(counts, before, True) is counts
     kept = markov_chain.with_unseen(counts, before, False)
     np.testing.assert_allclose(markov_chain.estimate(kept, 0.0, False).transition[1], np.log(0.5))
+
+
+@pytest.mark.parametrize(
+    ("K", "order", "longest", "tokens"),
+    [
+        (2, 1, 100, 3500),  # scores
+        (2, 1, 600, 4200),  # sequences
+        (2, 1, 5000, 7000),
+        (12, 1, 10, 583),
+        (13, 1, 10, 769),
+        (50, 1, 10, 200),
+        (50, 1, 100, 300),
+        (50, 1, 5000, 3000),
+        (3, 2, 100, 2333),  # 12 contexts
+        (4, 2, 100, 2500),  # 20 contexts
+    ],
+)
+def test_blocks_have_room_for_few_short_sequences(K, order, longest, tokens):
+    assert markov_chain.tokens_of_block(K, order, longest) == tokens

@@ -25,7 +25,6 @@ from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
     add,
-    aligned,
     fma,
     largest,
     load,
@@ -61,6 +60,7 @@ ALONE_IF_WIDE = 8
 NARROW = 16  # numbers of a row
 AHEAD = 4  # tokens
 STRETCH = 32  # steps whose pairs are added up at once, while they are near
+OF_WAY = 2 * STRETCH + 2  # rows that a way has besides its matrix
 
 
 class Way(NamedTuple):
@@ -107,33 +107,48 @@ def expectations(
     scores = edge.reshape(K, K) - top
     table = np.empty(edge.shape[1])
     raise_table(edge, top, table)
-    rooms = _rooms(table.reshape(K, K), longest, not float(scores.min()) > -SPREAD)
     is_left = np.zeros(len(weight), dtype=bool)
     pairs = np.zeros_like(scores)
-    _expectations(node, structure.offsets, weight, *rooms, pairs, log_Z, is_left)
+    # one piece of memory, of which kernels make rooms: allocations cost as much as short sequences
+    P = padded(K)
+    rows = workspace(((3 * P + 2 * OF_WAY + 1 + longest) * P,), np.float64)
+    keeps = not float(scores.min()) > -SPREAD
+    _expectations(node, structure.offsets, weight, table, rows, keeps, pairs, log_Z, is_left)
     sums[0] += (pairs * np.exp(scores)).ravel()
     log_Z += top * np.where(weight == 0.0, 0.0, np.maximum(np.diff(structure.offsets) - 1, 0.0))
     return np.flatnonzero(is_left)
 
 
-def _rooms(table: np.ndarray, longest: int, keeps: bool) -> tuple[Way, Way, Room]:
+@inlined
+def _rooms(table: np.ndarray, K: int, rows: np.ndarray, keeps: bool) -> tuple[Way, Way, Room]:
     """Room for both ways through sequences, and what is multiplied at each step."""
-    K = len(table)
     P = padded(K)
-    E, E_T, pairs = aligned(3 * P * P, np.float64).reshape(3, P, P)
-    E[:K, :K] = table
-    E_T[:K, :K] = table.T
-    sizes = [STRETCH + 1, STRETCH, 1, STRETCH + 1, STRETCH, 1, 1, longest]
-    rows = workspace((sum(sizes) * P,), np.float64)
-    parts = []
-    first = 0
-    for size in sizes:
-        parts.append(rows[first : first + size * P])
-        first += size * P
-    on = Way(E.ravel(), parts[2], *parts[:2])
-    back = Way(E_T.ravel(), parts[5], *parts[3:5])
-    row, kept = parts[6:]
-    return on, back, Room(kept, row, pairs.ravel(), np.zeros(1), np.zeros(1, dtype=bool), keeps)
+    size = P * P
+    on = _way(rows[:size], rows[3 * size :], P)
+    back = _way(rows[size : 2 * size], rows[3 * size + OF_WAY * P :], P)
+    for m in range(0, 2 * size, LANES):
+        store(rows, m, splat(0.0))
+    for j in range(K):
+        for k in range(K):
+            on.matrix[j * P + k] = table[j * K + k]
+            back.matrix[k * P + j] = table[j * K + k]
+    row = 3 * size + 2 * OF_WAY * P
+    room = Room(
+        rows[row + P :],
+        rows[row : row + P],
+        rows[2 * size : 3 * size],
+        np.zeros(1),
+        np.zeros(1, np.bool_),
+        keeps,
+    )
+    return on, back, room
+
+
+@inlined
+def _way(matrix: np.ndarray, rows: np.ndarray, P: int) -> Way:
+    states = (STRETCH + 1) * P
+    met = states + STRETCH * P
+    return Way(matrix, rows[met : met + P], rows[:states], rows[states:met])
 
 
 @kernel
@@ -141,15 +156,16 @@ def _expectations(
     node: np.ndarray,
     offsets: np.ndarray,
     weight: np.ndarray,
-    on: Way,
-    back: Way,
-    room: Room,
+    table: np.ndarray,
+    rows: np.ndarray,
+    keeps: bool,
     pairs: np.ndarray,
     log_Z: np.ndarray,
     is_left: np.ndarray,
 ) -> None:
     K = node.shape[1]
     P = padded(K)
+    on, back, room = _rooms(table, K, rows, keeps)
     for i in range(len(weight)):
         log_Z[i] = 0.0
         first = offsets[i]

@@ -76,7 +76,7 @@ def n_rows(S: int, K: int, n_pairs: int, n_tokens: int) -> int:
 @kernel
 def span_of(S: int, n_tokens: int) -> int:
     """As many steps as take a sixth of the memory of the scores of all tokens."""
-    return min(S, STRETCH * max(n_tokens // (12 * LANES * STRETCH), 1))
+    return min(S, STRETCH * max(n_tokens // (24 * LANES * STRETCH), 1))
 
 
 @inlined
