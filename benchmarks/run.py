@@ -84,6 +84,7 @@ from speed import (
     rain_seasons,
     responsiveness,
     roofline,
+    solver_choices,
     state_durations,
     threads,
     versions,
@@ -135,6 +136,7 @@ SUITES = (
     criteria,
     embeddings,
     penalty_paths,
+    solver_choices,
     state_durations,
     rain_seasons,
 )

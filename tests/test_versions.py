@@ -354,6 +354,7 @@ NEW_CHOICES = {  # which no earlier version has
     ("solver", "'em'"),
     ("solver", "'frank-wolfe'"),
     ("solver", "'gradient'"),
+    ("solver", "'sag-lbfgs'"),
     ("solver", "'owlqn'"),  # of LogLinearClassifier; the chains' is tried
     ("svd_solver", "'randomized'"),
 }

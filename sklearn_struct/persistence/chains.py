@@ -36,17 +36,19 @@ from sklearn_struct.persistence.plain_values import (
 from sklearn_struct.solvers.result import Stream
 
 __all__ = [
+    "OF_SOLVERS",
     "put_chain",
-    "put_gap",
     "put_ge",
     "put_prototype_mrf",
+    "put_solver",
     "read_chain",
     "read_ge",
     "read_prototype_mrf",
-    "take_gap",
+    "take_solver",
 ]
 
 OPTIONAL = (int, type(None))
+OF_SOLVERS: dict[str, Any] = {"solver": str, "gap": float, "gap_certified": bool}
 
 
 def put_chain(
@@ -85,7 +87,7 @@ def put_chain(
         "stream": stream,
         **put_optional(chain, "rows_in"),
         **({"n_scales": int(pattern.n_scales)} if pattern.n_scales else {}),
-        **put_gap(chain),
+        **put_solver(chain),
     }
 
 
@@ -109,10 +111,10 @@ def read_chain(
         stored,
         "the model",
         **kinds,
-        **optional(stored, rows_in=bool, n_scales=int, gap=float, gap_certified=bool),
+        **optional(stored, rows_in=bool, n_scales=int, **OF_SOLVERS),
     )
     take_optional(chain, stored, "rows_in")
-    take_gap(chain, stored)
+    take_solver(chain, stored)
     arrays = shared.arrays
     chain.classes_ = labels(arrays, where + "labels", stored["labels"])
     chain._pattern = _pattern(chain, stored, where, arrays, cliques)
@@ -136,15 +138,20 @@ def read_chain(
     chain._prepared = Prepared()
 
 
-def put_gap(chain: Any) -> dict[str, Any]:
-    """How far the fit may be from its optimum, where the solver knows."""
-    if "gap_" not in vars(chain):
-        return {}
+def put_solver(chain: Any) -> dict[str, Any]:
+    """Which solver the fit used, and how far it may be from its optimum, where the solver knows."""
+    has = vars(chain)
+    stored: dict[str, Any] = {"solver": str(chain.solver_)} if "solver_" in has else {}
+    if "gap_" not in has:
+        return stored
     certified = bool(chain.gap_certified_)
-    return {"gap_certified": certified, **({"gap": float(chain.gap_)} if certified else {})}
+    stored |= {"gap_certified": certified}
+    return stored | ({"gap": float(chain.gap_)} if certified else {})
 
 
-def take_gap(chain: Any, stored: dict[str, Any]) -> None:
+def take_solver(chain: Any, stored: dict[str, Any]) -> None:
+    if "solver" in stored:
+        chain.solver_ = stored["solver"]
     certified = stored.get("gap_certified", False)
     if ("gap" in stored) != certified:
         raise ModelFileError("there is a gap where it is certified, and nowhere else")

@@ -50,8 +50,8 @@ def gradient_descent(
     direction = -grad
     step = 0.0
     lowest = value
-    flattest = _steepest(grad)
-    while tol < _steepest(grad) < np.inf and n_iter < max_iter and idle < PATIENCE:
+    steepest = flattest = _steepest(grad)
+    while tol < steepest < np.inf and n_iter < max_iter and idle < PATIENCE:
         square = float(np.dot(grad, grad))
         if not 0 < square < np.inf:
             break  # it is no float
@@ -87,8 +87,8 @@ def gradient_descent(
         lowest = min(lowest, value)
         flattest = min(flattest, steepest)
         if callback is not None and callback(n_iter, w, value):
-            return Result(w, value, n_iter, False)
-    return Result(w, value, n_iter, _steepest(grad) <= tol)
+            return Result(w, value, n_iter, False, steepest=steepest)
+    return Result(w, value, n_iter, steepest <= tol, steepest=steepest)
 
 
 def _point(smooth: Penalised, start: np.ndarray, direction: np.ndarray, step: float) -> Point:

@@ -85,10 +85,10 @@ def lbfgs(
         steepest = _steepest(grad)
         best.see(w, value, steepest)
         if callback is not None and callback(n_iter, w, value):
-            return Result(w, value, n_iter, False)
+            return Result(w, value, n_iter, False, steepest=steepest)
     if search.inexact and best.steepest < steepest and n_iter < max_iter:
         return best.result(n_iter + 1, callback)
-    return Result(w, value, n_iter, steepest <= tol)
+    return Result(w, value, n_iter, steepest <= tol, steepest=steepest)
 
 
 class _Best:
@@ -119,7 +119,7 @@ class _Best:
         """The point of the flattest gradient, which was not flat enough, as an iteration."""
         if callback is not None:
             callback(n_iter, self.w, self.value)
-        return Result(self.w, self.value, n_iter, False)
+        return Result(self.w, self.value, n_iter, False, steepest=self.steepest)
 
 
 class _Line(NamedTuple):

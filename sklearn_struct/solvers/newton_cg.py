@@ -83,7 +83,8 @@ def newton_cg(
             callback=after,
             options=options,
         )
-    return Result(reached.w, reached.value, n_iter, reached.steepest <= tol)
+    steepest = reached.steepest
+    return Result(reached.w, reached.value, n_iter, steepest <= tol, steepest=steepest)
 
 
 class _Point(NamedTuple):

@@ -83,8 +83,8 @@ def owlqn(
         lowest = min(lowest, here.value)
         flattest = min(flattest, here.steepest)
         if callback is not None and callback(n_iter, here.w, here.value):
-            return Result(here.w, here.value, n_iter, False)
-    return Result(here.w, here.value, n_iter, here.steepest <= tol)
+            return Result(here.w, here.value, n_iter, False, steepest=here.steepest)
+    return Result(here.w, here.value, n_iter, here.steepest <= tol, steepest=here.steepest)
 
 
 class _Point(NamedTuple):

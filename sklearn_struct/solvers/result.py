@@ -15,7 +15,8 @@ Callback = Callable[[int, np.ndarray, float], bool]
 
 class Result(NamedTuple):
     """The point found, the value there (penalty included), iterations done, whether `tol` was
-    reached, and by how much the value is above the lowest one at most, where a solver knows.
+    reached; by how much the value is above the lowest one at most, and the largest entry of the
+    (pseudo-)gradient, where a solver knows.
     """
 
     w: np.ndarray
@@ -23,6 +24,7 @@ class Result(NamedTuple):
     n_iter: int
     converged: bool
     gap: float = np.nan
+    steepest: float = np.nan
 
 
 class Stream(NamedTuple):

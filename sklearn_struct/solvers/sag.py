@@ -30,6 +30,7 @@ first pass, then ever more rarely.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 
 import numpy as np
@@ -40,7 +41,7 @@ from sklearn_struct.solvers.owlqn import pseudo_gradient
 from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.step_lengths import Course, Curvature
 
-__all__ = ["Remembered", "sag"]
+__all__ = ["Remembered", "evaluate", "sag"]
 
 CORRECTION = 0.1  # c in the end
 SHUFFLED = 2  # first passes, in which each term has one turn, lest the earliest memories stay
@@ -214,6 +215,7 @@ def sag(
     callback: Callback | None = None,
     rng: np.random.RandomState,
     memory: Remembered | None = None,
+    hopeless: Callable[[int, float], bool] = lambda n_iter, flattest: False,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are
     unpenalised.
@@ -226,6 +228,8 @@ def sag(
     pass only fills the memory. Where the value stays, or evaluated points lie to and fro, steps get
     shorter; where it is above those at the start and at zero, the best point is taken up again.
     `memory` is left as it is in the end; where an earlier call has left one, no pass fills it.
+    `hopeless` is asked after each evaluation, with the passes made and the least of all largest
+    entries of gradients, whether to give up.
     """
     _check_memory(objective)
     memory = Remembered() if memory is None else memory
@@ -241,6 +245,7 @@ def sag(
     due = PATIENCE
     improved = 0
     course = Course(best.w)
+    flattest = best.steepest
     for n_iter in range(1, max_iter + 1):
         passes = n_iter - first + 1
         # with replacement: in a fixed order all memories are equally late, and SAG diverges
@@ -254,6 +259,7 @@ def sag(
             if isfinite(mean):
                 here = _look(iterate, course, tol)
             rise = here.value - best.value
+            flattest = min(flattest, here.steepest)
             # float32 no longer improves anything: from here on its rounding would
             if iterate.W.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
                 iterate = iterate.refined(dtype)
@@ -270,7 +276,8 @@ def sag(
                 warm = True
                 first = n_iter + 1
         best = best._replace(n_iter=n_iter)
-        if (callback is not None and callback(n_iter, best.w, best.value)) or best.converged:
+        stops = callback is not None and callback(n_iter, best.w, best.value)
+        if stops or best.converged or (due == n_iter + PATIENCE and hopeless(n_iter, flattest)):
             break
     memory.keep(iterate, curvature)
     return best
@@ -282,9 +289,9 @@ def _begin(
     """The better of the start and of zero, and the value of the worse, above which points are given
     up.
     """
-    start = zero = _evaluate(objective, w0, l1, l2, tol)
+    start = zero = evaluate(objective, w0, l1, l2, tol)
     if np.any(w0) and memory.iterate is None and not start.converged:
-        zero = _evaluate(objective, 0.0 * w0, l1, l2, tol)
+        zero = evaluate(objective, 0.0 * w0, l1, l2, tol)
     if memory.iterate is None:
         # the same whatever the penalty is
         memory.at_zero = zero.value
@@ -333,11 +340,11 @@ def _look(iterate: _Iterate, course: Course, tol: float) -> Result:
     objective = iterate.objective
     l1 = iterate.l1
     l2 = iterate.l2
-    here = _evaluate(objective, iterate.w(), l1, l2, tol)
+    here = evaluate(objective, iterate.w(), l1, l2, tol)
     beyond = None if l1 else course.follow(here.w)
     if beyond is None:
         return here
-    farther = _evaluate(objective, here.w + beyond, l1, l2, tol)
+    farther = evaluate(objective, here.w + beyond, l1, l2, tol)
     if not farther.value < here.value:
         return here
     course.w = farther.w
@@ -346,7 +353,8 @@ def _look(iterate: _Iterate, course: Course, tol: float) -> Result:
 
 
 @np.errstate(over="ignore", invalid="ignore")
-def _evaluate(objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, tol: float) -> Result:
+def evaluate(objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, tol: float) -> Result:
+    """A point and its value, and whether `sag` would stop there."""
     value, grad = objective.value_and_grad(w)
     penalised = w[: objective.size - objective.n_free]
     l1_weights = np.zeros(objective.size)
@@ -354,9 +362,8 @@ def _evaluate(objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, tol: f
     grad[: len(penalised)] += l2 * penalised
     value += l2 / 2 * float(np.dot(penalised, penalised)) + l1 * float(np.sum(np.abs(penalised)))
     slope = pseudo_gradient(w, grad, l1_weights)
+    steepest = float(np.max(np.abs(slope), initial=0.0))
     # l2 times what strong convexity leaves to be gained
     gap = float(np.dot(slope, slope)) / 2 if l2 else 0.0
-    converged = np.max(np.abs(slope), initial=0.0) <= tol and gap <= l2 * CERTAIN * tol * (
-        abs(value) + tol
-    )
-    return Result(w, value, 0, bool(converged))
+    converged = steepest <= tol and gap <= l2 * CERTAIN * tol * (abs(value) + tol)
+    return Result(w, value, 0, bool(converged), steepest=steepest)

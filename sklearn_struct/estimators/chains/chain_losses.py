@@ -38,7 +38,7 @@ OF_COSTS: dict[str, Callable[[Inference, np.ndarray | None], Loss]] = {
 }
 # those with their own
 OF_SOLVERS = {"ap": MaxMargin(Chain()), "pa": HINGE, "pa-ii": HINGE, "arow": HINGE}
-CONVEX_ONLY = {"sag", *OF_SOLVERS}
+CONVEX_ONLY = {"sag", "sag-lbfgs", *OF_SOLVERS}
 
 
 @with_parameters

@@ -51,23 +51,25 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
         Inverse strength of the penalty (sigma**2 of [1]_, eq. 5.4; CRFsuite's c2 is 1 / (2 C)).
         ``np.inf`` for no penalty. For "pa" and "pa-ii" C is the aggressiveness, the C of [3]_. For
         "arow" it is 1 / r of [7]_. It has no effect on "ap".
-    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", "sgd", \
-            "ap", "pa", "pa-ii", "arow", "frank-wolfe"}, default="auto"
+    solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
+            "sag-lbfgs", "sgd", "ap", "pa", "pa-ii", "arow", "frank-wolfe"}, default="auto"
         Solvers of the objective:
 
         - "lbfgs": L-BFGS, for L2.
         - "owlqn": orthant-wise L-BFGS, for L1 and elastic net.
         - "sag": stochastic average gradient [4]_, for all penalties. On large data it is the first
           to come near the optimum.
+        - "sag-lbfgs": "sag" for at most 100 passes, or 20 if the gradient is then still large; then
+          "lbfgs" from there. For L2.
         - "sgd": averaged stochastic gradient descent with a calibrated step, for L2.
         - "newton-cg", "trust-ncg": Newton's method with a line search, or in a trust region, for
           L2.
         - "cg": nonlinear conjugate gradients, for L2.
         - "gradient": steepest ascent with a line search (section 5.1.1 of [1]_), for L2. It needs
           many more iterations.
-        - "auto": "owlqn" if ``l1_ratio > 0``; else "sag" if X is sparse, there are 30,000 tokens
-          or more, more weights than tokens, no edge features, and ``C <= 1``; else "lbfgs".
-          With ``loss="hinge"``: "frank-wolfe".
+        - "auto": with few tokens, edge features or a loss that is not convex "lbfgs", or "owlqn" if
+          ``l1_ratio > 0``. From 20,000 tokens on "sag-lbfgs", and from 1,000 on "sag" if
+          ``l1_ratio > 0``. With ``loss="hinge"``: "frank-wolfe". ``solver_`` has the choice.
         - "frank-wolfe": block-coordinate Frank-Wolfe [10]_, for ``loss="hinge"``. It knows how far
           it is from the optimum, see ``gap_``. The penalty is on the intercept, too.
 
@@ -105,6 +107,8 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
 
     Attributes
     ----------
+    solver_ : str
+        The solver that `fit` used.
     loss_curve_ : list of float
         Objective / C after each iteration of `fit`: sum of losses + penalty / C, in CRFsuite's
         units. For "ap" the number of sequences that were labelled wrong in each pass. For "pa",
@@ -175,6 +179,7 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
                     "cg",
                     "gradient",
                     "sag",
+                    "sag-lbfgs",
                     "sgd",
                     "frank-wolfe",
                     *OF_SOLVERS,

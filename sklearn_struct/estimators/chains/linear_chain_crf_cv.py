@@ -40,7 +40,7 @@ RANGE = (-2.0, 2.0)  # powers of ten between which Cs are that are only counted
 BATCH = {"lbfgs", "owlqn"}
 LARGEST_TOL = 1e-3
 # of a model that was fitted to all data
-OF_MODEL = ("_w", "_pattern", "_stream", "n_iter_", "loss_curve_", "t_")
+OF_MODEL = ("_w", "_pattern", "_stream", "solver_", "n_iter_", "loss_curve_", "t_")
 # learned when X is read
 OF_READING = ("n_features_in_", "_names_in", "_rows_in", "vectorizer_")
 
@@ -87,7 +87,7 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
     refit : bool, default=True
         Whether to fit a model to all data in the end. Without it there are no predictions.
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
-            "frank-wolfe"}, default="auto"
+            "sag-lbfgs", "frank-wolfe"}, default="auto"
         As in `LinearChainCRF`. "auto" may choose another one for each penalty.
     n_jobs : int, default=None
         Number of processes that work on folds, in joblib's meaning. The final fit and predictions
@@ -163,6 +163,7 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
                     "cg",
                     "gradient",
                     "sag",
+                    "sag-lbfgs",
                     "frank-wolfe",
                 }
             )

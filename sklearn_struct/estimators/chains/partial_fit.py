@@ -216,6 +216,7 @@ class BaseOnlineChain(SolverParameters, BaseTrainedChain):
         self._w = stream.mean
         self._forget_gap()
         self._stream = (self.solver, stream)
+        self.solver_ = self.solver
         self._prepared = Prepared()
         return objective
 

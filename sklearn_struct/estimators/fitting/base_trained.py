@@ -101,7 +101,7 @@ class BaseTrained(BaseStructured):
                 self._learned, progress, self._iteration_settings(), objective.total_weight
             )
             learned = self._solved(settings, solver, objective, w0, iterations)
-            self.__dict__.update(learned)
+            self.__dict__.update(learned | {"solver_": solver})
             check_learned(objective, self._w, size, self._score_of)
             self._look_back(objective)
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from time import perf_counter
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sklearn_struct._warning import warn
@@ -59,6 +61,7 @@ class Iterations:
         self.settings = settings
         self.scale = scale
         self.curve: list[float] = []
+        self.start = perf_counter()
 
     @property
     def watched(self) -> bool:
@@ -99,6 +102,8 @@ class Iterations:
         before.
         """
         self.progress.end_iterations()
+        if self.settings.speaker:
+            self._say_why(result, stopped)
         if not result.converged and not self.progress.stopped and self.settings.warns:
             message = f"{stopped} without reaching tol={self.settings.tol}; {advice}"
             warn(message, ConvergenceWarning)
@@ -106,3 +111,13 @@ class Iterations:
             # without iterations the start was the optimum
             self.curve.append(result.value * self.scale)
         return self._state(result.n_iter, result.w)
+
+    def _say_why(self, result: Result | Maximum[Any], stopped: str) -> None:
+        """Print why the solver stopped, how large its gradient is, if it knows, and its time."""
+        reason = f"tol={self.settings.tol} is{'' if result.converged else ' not'} reached"
+        if self.progress.stopped:
+            reason = "a callback asked to stop"
+        if isinstance(result, Result) and not np.isnan(result.steepest):
+            reason += f", the largest entry of the gradient is {result.steepest:.3g}"
+        seconds = perf_counter() - self.start
+        print(f"[{self.settings.speaker}] {stopped}: {reason}; {seconds:.1f} s", flush=True)

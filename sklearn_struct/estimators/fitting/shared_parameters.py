@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 SMOOTH = ("lbfgs", "newton-cg", "trust-ncg", "cg", "gradient")  # solvers without an L1 penalty
-SOLVERS = ("auto", *SMOOTH, "owlqn", "sag", "sgd")
+SOLVERS = ("auto", *SMOOTH, "owlqn", "sag", "sag-lbfgs", "sgd")
 
 
 @with_parameters
@@ -56,7 +56,7 @@ class IterationParameters:
         Training stops when no entry of the objective's gradient, divided by C and the total sample
         weight, exceeds `tol`.
     verbose : int, default=0
-        1 prints a line for each iteration.
+        1 prints a line for each iteration, and in the end why the solver stopped, with the time.
     """
 
     max_iter: int = 1000
@@ -96,7 +96,7 @@ class SolverParameters:
     Parameters
     ----------
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
-            "sgd"}, default="auto"
+            "sag-lbfgs", "sgd"}, default="auto"
         What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
         "auto" is "sgd".
     learning_rate : {"averaged", "optimal"}, default="averaged"

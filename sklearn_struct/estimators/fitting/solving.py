@@ -12,8 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn_struct.containers.typing import Seed
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.exceptions import NonFiniteError
-from sklearn_struct.linear.dense import DenseMap
-from sklearn_struct.linear.sparse_beside_dense import SumMap
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
@@ -31,6 +29,7 @@ from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.rounding_noise import measure
 from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
+from sklearn_struct.solvers.sag_lbfgs import sag_lbfgs
 from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
 
@@ -59,6 +58,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "gradient": gradient_descent,
     "em": expectation_maximisation,
     "sag": sag,
+    "sag-lbfgs": sag_lbfgs,
     "sdca": sdca,
     "sgd": sgd,
     "ap": perceptron,
@@ -70,6 +70,7 @@ SOLVERS: dict[str, Callable[..., Result]] = {
 }
 STOCHASTIC = {
     "sag",
+    "sag-lbfgs",
     "sdca",
     "sgd",
     "ap",
@@ -81,6 +82,7 @@ STOCHASTIC = {
 }  # take `rng`
 NEWTON = {"newton-cg", "trust-ncg"}  # take second derivatives
 L1 = {"owlqn", "sag", "em"}  # serve an L1 penalty
+OF_TERMS = {"sag", "sag-lbfgs"}  # that remember tables of terms
 BY_VALUE = {
     "sgd",
     "ap",
@@ -93,7 +95,8 @@ BY_VALUE = {
 OF_KINKS = BY_VALUE  # that serve losses without a derivative everywhere
 NO_L1 = "solver={!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0"
 WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
-LARGE = 30_000  # tokens from which on "auto" may take sag
+LARGE = 20_000  # tokens from which on "auto" may begin with sag
+LARGE_IF_L1 = 1000  # fewer, as owlqn often needs a thousand iterations
 # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
 N_TERMS = 450
 FEWEST = 100
@@ -122,9 +125,7 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
     """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty
     or the loss.
 
-    sag is for sparse X with more weights than tokens, for penalties that are not weak (else its
-    steps are too small for them), and for convex losses, since strong convexity tells it where to
-    stop.
+    sag is for convex losses, since strong convexity tells it where to stop.
     """
     solver = settings.solver
     if loss.sampled:
@@ -140,14 +141,15 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
     if solver == "frank-wolfe":
         raise ValueError(f"solver={solver!r} is for loss='hinge'; use 'lbfgs' or 'auto'")
     if solver == "auto":
-        many = (
-            n_tokens >= LARGE and potentials.size > n_tokens and not potentials.has_clique_features
-        )
-        many &= not isinstance(potentials.node_map, DenseMap | SumMap)
+        has_l1 = settings.l1_ratio > 0
+        many = n_tokens >= (LARGE_IF_L1 if has_l1 else LARGE)
+        many &= not potentials.has_clique_features
         # sag's, with as much again for tables
         many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY
         many &= loss.convex
-        return "owlqn" if settings.l1_ratio > 0 else "sag" if many and settings.C <= 1 else "lbfgs"
+        if has_l1:
+            return "sag" if many else "owlqn"
+        return "sag-lbfgs" if many else "lbfgs"
     if settings.l1_ratio > 0 and solver not in L1:
         raise ValueError(NO_L1.format(solver))
     if solver in NEWTON and not loss.twice_differentiable:
@@ -211,7 +213,7 @@ def term_tokens(solver: str, n_tokens: int, n_states: int) -> int:
     sag's have at least as many as labels (at order 2 label pairs), since it remembers a table of
     edges for each.
     """
-    if solver == "sag":
+    if solver in OF_TERMS:
         return max(min(max(n_tokens // N_TERMS, FEWEST), MOST), n_states)
     # the others are rules for one example at a time, as they were published
     return 50 if solver == "sgd" else 1

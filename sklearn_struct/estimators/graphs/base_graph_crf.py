@@ -78,7 +78,8 @@ class BaseGraphCRF(
         Give each label an unpenalised weight of its own.
     warm_start : bool, default=False
         Start from the weights of the previous fit, matched by label and feature.
-    solver : {"auto", "lbfgs", "newton-cg", "trust-ncg", "cg", "gradient", "owlqn", "sag", "sgd", \
+    solver : {"auto", "lbfgs", "newton-cg", "trust-ncg", "cg", "gradient", "owlqn", "sag", \
+            "sag-lbfgs", "sgd", \
             "frank-wolfe"}, default="auto"
         What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
         "auto" is "sgd", with ``loss="hinge"`` "frank-wolfe".

@@ -231,7 +231,7 @@ class BaseGrid(BaseGraphCRF):
     def _read_weights(
         self, sample_weight: Any, sequences: Any, labels: np.ndarray
     ) -> tuple[Weights, Loss]:
-        if labels.ndim == 2 and (self.loss != "log_likelihood" or self.solver == "sag"):
+        if labels.ndim == 2 and (self.loss != "log_likelihood" or self.solver.startswith("sag")):
             raise ValueError(
                 "some pixels of y are unknown, which needs loss='log_likelihood' and another "
                 f"solver than 'sag', got loss={self.loss!r} and solver={self.solver!r}; "

@@ -53,6 +53,7 @@ class GraphCRF(BaseSpeakingOfGraphs, BaseLatentGraph):
     Parameters
     ----------
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
+            "sag-lbfgs", \
             "sgd", "em", "frank-wolfe"}, default="auto"
         What minimises the objective, as in `LinearChainCRF`. With a loss that draws labellings,
         "auto" is "sgd". "em", expectation maximisation, is for missing labels and for hidden nodes

@@ -167,7 +167,7 @@ def loss_of(settings: LossSettings, inference: Inference, evidence: Evidence | N
     if evidence is not None and evidence.allowed is not None:
         if name == "hinge":
             return LatentMargin(inference, settings.cost)
-        if name != "log_likelihood" or solver == "sag":
+        if name != "log_likelihood" or solver.startswith("sag"):
             raise ValueError(
                 "hidden states, missing labels, sets of labels and hidden nodes need "
                 "loss='log_likelihood' or 'hinge', and another solver than 'sag', got "
@@ -175,7 +175,7 @@ def loss_of(settings: LossSettings, inference: Inference, evidence: Evidence | N
             )
         return MarginalLikelihood(inference)
     loss = LOSSES[name](inference, settings)
-    if solver == "sag" and not (loss.convex or loss.sampled):
+    if solver.startswith("sag") and not (loss.convex or loss.sampled):
         raise ValueError(
             f"loss={name!r} is not convex, so it needs another solver than 'sag', such as 'lbfgs'"
         )

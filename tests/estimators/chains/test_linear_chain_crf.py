@@ -438,11 +438,22 @@ def test_verbose_prints_a_line_an_iteration(capsys):
     X, y = ragged(np.random.RandomState(1))
     crf = LinearChainCRF(verbose=1).fit(iter(X), iter(y))
     lines = capsys.readouterr().out.splitlines()
+    *lines, end = lines
     assert len(lines) == crf.n_iter_
     assert (
         lines[-1]
         == f"[LinearChainCRF] iteration {crf.n_iter_}, objective {crf.loss_curve_[-1]:.6f}"
     )
+    wanted = (
+        rf"\[LinearChainCRF\] solver 'lbfgs' stopped after {crf.n_iter_} iterations "
+        r"\(max_iter=1000\): tol=0\.0001 is reached, the largest entry of the gradient is (\S+); "
+        r"\d+\.\d s"
+    )
+    assert float(re.fullmatch(wanted, end)[1]) <= 1e-4
+    crf.set_params(max_iter=2)
+    with pytest.warns(ConvergenceWarning):
+        crf.fit(X, y)
+    assert "tol=0.0001 is not reached" in capsys.readouterr().out.splitlines()[-1]
     crf.set_params(verbose=0).fit(X, y)
     assert capsys.readouterr().out == ""
 

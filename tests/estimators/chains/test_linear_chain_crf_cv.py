@@ -320,7 +320,6 @@ def test_it_can_be_copied():
         ({"scoring": lambda *_: np.nan}, NonFiniteError, "scoring must give one finite number"),
         ({"solver": "pa"}, ValueError, "The 'solver' parameter"),
     ],
-    ids=str,
 )
 def test_errors_change_nothing(options, error, message):
     X, y = ads(6)

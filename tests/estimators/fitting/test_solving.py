@@ -46,19 +46,23 @@ def test_small_data(chosen):
 @pytest.mark.parametrize(
     ("parameters", "solver"),
     [
-        ({}, "sag"),
-        ({"C": 0.1, "fit_intercept": False}, "sag"),
-        ({"C": 3.0}, "lbfgs"),
-        ({"l1_ratio": 1.0}, "owlqn"),
+        ({}, "sag-lbfgs"),
+        ({"C": 0.1, "fit_intercept": False}, "sag-lbfgs"),
+        ({"C": 3.0}, "sag-lbfgs"),
+        ({"l1_ratio": 1.0}, "sag"),
         ({"edge_features": "all"}, "lbfgs"),
+        ({"edge_features": "all", "l1_ratio": 1.0}, "owlqn"),
+        ({"loss": "pointwise"}, "lbfgs"),
         ({"solver": "cg"}, "cg"),
     ],
 )
-def test_large_sparse_data(parameters, solver, chosen, monkeypatch):
+def test_large_data(parameters, solver, chosen, monkeypatch):
     monkeypatch.setattr(solving, "LARGE", 100)
+    monkeypatch.setattr(solving, "LARGE_IF_L1", 100)
     X, y = words(np.random.default_rng(0))
-    LinearChainCRF(tol=0.1, **parameters).fit(X, y)
+    crf = LinearChainCRF(tol=0.1, **parameters).fit(X, y)
     assert chosen == [solver]
+    assert crf.solver_ == solver
 
 
 def test_large_dense_data(chosen, monkeypatch):
@@ -66,7 +70,7 @@ def test_large_dense_data(chosen, monkeypatch):
     X = np.random.default_rng(0).normal(size=(20, 30))
     y = np.arange(20) % 3
     LinearChainCRF(tol=0.1).fit(X, y)
-    assert chosen == ["lbfgs"]
+    assert chosen == ["sag-lbfgs"]
 
 
 def test_more_than_sag_may_remember(chosen, monkeypatch):
@@ -82,7 +86,7 @@ def test_few_weights(chosen, monkeypatch):
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(5, 3)) for _ in range(40)]
     LinearChainCRF(tol=0.1).fit(X, [["a", "b", "a", "b", "b"]] * 40)
-    assert chosen == ["lbfgs"]
+    assert chosen == ["sag-lbfgs"]
 
 
 def test_auto_repeats_itself(monkeypatch):
