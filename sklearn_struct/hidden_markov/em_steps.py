@@ -283,8 +283,8 @@ class Training:
     def _write_scores(self, emissions: Emissions, first: int, out: np.ndarray) -> None:
         """The scores of labels of the tokens of a sequence, from its `first` one on."""
         # a few tokens at a time, so that these scores are not there twice
-        for begin in range(0, len(out), chains.OF_FEW.tokens):
-            end = min(begin + chains.OF_FEW.tokens, len(out))
+        for begin in range(0, len(out), chains.OF_MANY.tokens):
+            end = min(begin + chains.OF_MANY.tokens, len(out))
             out[begin:end] = self.clamped(emissions, slice(first + begin, first + end))
         one = self.inference.structure(np.array([0, len(out)]), listed=False)
         chains.potentials(emissions.model.markov, out, one)

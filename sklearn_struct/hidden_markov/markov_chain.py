@@ -43,7 +43,6 @@ __all__ = [
     "with_unseen",
 ]
 
-FEW_CONTEXTS = 12
 # an expected count that is none: inference may have raised it (`inference.chains.floored_numbers`)
 NO_COUNT = 1e-100
 
@@ -75,8 +74,9 @@ class Room(NamedTuple):
     sequences: int
 
 
-# most of the eight lanes of `inference.chains.few_labels` have a sequence
-OF_FEW = Room(7000, 7000, 7)
+# by the most contexts that they serve; with few most of the eight lanes of
+# `inference.chains.few_labels` have a sequence
+ROOMS = {8: Room(7000, 7000, 7), 12: Room(6000, 7000, 6)}
 OF_MANY = Room(3000, 10_000, 3)
 
 
@@ -84,7 +84,8 @@ def tokens_of_block(K: int, order: int, longest: int) -> int:
     """How many tokens a block of EM has, where the longest sequence has `longest`: little memory is
     needed for many short sequences, too.
     """
-    room = OF_FEW if n_contexts(K, order) <= FEW_CONTEXTS else OF_MANY
+    C = n_contexts(K, order)
+    room = next((room for most, room in ROOMS.items() if most >= C), OF_MANY)
     return min(room.tokens, max(room.scores // K, room.sequences * longest))
 
 

@@ -203,7 +203,7 @@ def test_sequences_whose_sums_fail_are_expected_once_more(known, monkeypatch):
         codes[[310, 1300]] = 0
     weight = np.linspace(0.5, 2.0, 17)
     options = Options(1, [], True, 0, 0, np.ones(1))
-    monkeypatch.setattr(markov_chain, "OF_FEW", markov_chain.Room(2400, 7000, 7))
+    monkeypatch.setattr(markov_chain, "ROOMS", {2: markov_chain.Room(2400, 7000, 7)})
     steps = Training(Observed([], numbers, offsets), codes, weight, 2, options, Pool())
     with np.errstate(divide="ignore"):
         markov = Markov(
@@ -218,7 +218,7 @@ def test_sequences_whose_sums_fail_are_expected_once_more(known, monkeypatch):
         write(self, emissions, first, out)
 
     monkeypatch.setattr(Training, "_write_scores", counted)
-    monkeypatch.setattr(markov_chain, "OF_FEW", markov_chain.Room(128, 7000, 7))
+    monkeypatch.setattr(markov_chain, "OF_MANY", markov_chain.Room(128, 7000, 7))
     assert len(steps.blocks) == 2
     (counts, emitted, _), value = steps.expect(model)
     assert made == offsets[contradicting].tolist()
