@@ -24,6 +24,7 @@ __all__ = [
     "end_keys",
     "fill_rows",
     "learn_keys",
+    "merged_values",
     "read_table",
 ]
 
@@ -100,6 +101,21 @@ def _number(values: Values, column: Sequence[Any], learn: bool) -> tuple[Values,
             return values, (values.learn if learn else values.find)(words, len(column))
     codes = map(values.__getitem__, column) if learn else map(values.get, column, repeat(-1))
     return values, np.fromiter(codes, np.int32, len(column))
+
+
+def merged_values(parts: Sequence[Values]) -> tuple[Values, list[np.ndarray]]:
+    """The values of a column in all parts of the data, numbered as they first appear in these, and
+    the number (int32) of each value of each part.
+    """
+    if all(isinstance(part, Names) for part in parts):
+        names = Names()
+        return names, [names.learn_names(part) for part in parts]
+    known: dict[Any, int] = {}
+    numbers = [
+        np.fromiter((known.setdefault(value, len(known)) for value in part), np.int32, len(part))
+        for part in parts
+    ]
+    return known, numbers
 
 
 def _columns(first: int, chunk: list[Any], n_columns: int) -> list[tuple[Any, ...]]:

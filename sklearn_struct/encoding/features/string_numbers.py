@@ -141,6 +141,10 @@ class Names:
         self._reserve(n, len(words))
         return self._number(words, n, self._starts)
 
+    def learn_names(self, others: Names) -> np.ndarray:
+        """Numbers (int32) of all strings of `others`; new strings get the next numbers."""
+        return self.learn(_words(others._text() + _PADDING), len(others))
+
     def find(self, words: np.ndarray, n: int) -> np.ndarray:
         """Numbers (int32) of the first n strings in `words`, -1 for new ones."""
         # without a free place in `starts` nothing can be learned

@@ -203,12 +203,7 @@ class SequenceVectorizer(
             encoded = self._hash(X, self.n_features)
             self._learn(None)
             return encoded
-        names = Names()
-        lengths: dict[str, int] = {}
-        attributes = read(X, names.learn, self.separator, dtype, self.keep_zeros, lengths)
-        if not len(attributes.counts):
-            raise EmptyDataError("X has no tokens to learn from")
-        tokens = rows(attributes, len(names), self.keep_zeros)
+        names, lengths, attributes, tokens = self._taken_in(X, dtype)
         # fewer values than were read: some summed to zero, and a column may have none left
         # names must be those of the columns that are left
         if self.min_frequency > 1 or tokens.nnz < np.count_nonzero(attributes.columns >= 0):
@@ -218,6 +213,17 @@ class SequenceVectorizer(
         every = with_numbers(names, lengths, self.separator) if lengths else names
         self._learn(every, attributes.kind)
         return self._encoded(tokens, attributes)
+
+    def _taken_in(
+        self, X: Iterable[Any], dtype: FloatType
+    ) -> tuple[Names, dict[str, int], Attributes, sp.csr_array]:
+        """All names in X, how long embeddings are, what was read, and its rows."""
+        names = Names()
+        lengths: dict[str, int] = {}
+        attributes = read(X, names.learn, self.separator, dtype, self.keep_zeros, lengths)
+        if not len(attributes.counts):
+            raise EmptyDataError("X has no tokens to learn from")
+        return names, lengths, attributes, rows(attributes, len(names), self.keep_zeros)
 
     def transform(self, X: Iterable[Any]) -> SequenceArray:
         """Encode X. Attributes that are not in the vocabulary are ignored.
