@@ -10,7 +10,14 @@ from hypothesis import settings
 
 # assertions of these modules, which hold no tests, are rewritten, too
 pytest.register_assert_rewrite(
-    "contracts", "fitted", "fitted_graphs", "naive", "ragged_checks", "real_data", "tree_checks"
+    "contracts",
+    "fitted",
+    "fitted_graphs",
+    "naive",
+    "partitions",
+    "ragged_checks",
+    "real_data",
+    "tree_checks",
 )
 pytest_plugins = ["asserting"]
 # `asserting` would be imported, and count, once more for its doctests; `mutants` needs an extra,

@@ -107,9 +107,10 @@ def merged_values(parts: Sequence[Values]) -> tuple[Values, list[np.ndarray]]:
     """The values of a column in all parts of the data, numbered as they first appear in these, and
     the number (int32) of each value of each part.
     """
-    if all(isinstance(part, Names) for part in parts):
+    of_strings = [part for part in parts if isinstance(part, Names)]
+    if len(of_strings) == len(parts):
         names = Names()
-        return names, [names.learn_names(part) for part in parts]
+        return names, [names.learn_names(part) for part in of_strings]
     known: dict[Any, int] = {}
     numbers = [
         np.fromiter((known.setdefault(value, len(known)) for value in part), np.int32, len(part))

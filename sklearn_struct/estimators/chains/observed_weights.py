@@ -20,7 +20,7 @@ from sklearn_struct.objectives.weight_patterns import (
     observed_pairs,
 )
 
-__all__ = ["WeightChoice", "observe"]
+__all__ = ["WeightChoice", "edge_columns", "observe"]
 
 
 class WeightChoice(NamedTuple):
@@ -52,7 +52,7 @@ def observe(
 
     Tokens may have several labels each: then `codes` are masks (n_tokens, n_labels).
     """
-    columns = _edge_columns(choice.edge_features, X)
+    columns = edge_columns(choice.edge_features, X)
     structure = chain(X.offsets, choice.order)
     of_family = _of_codes if codes.ndim == 1 else _of_masks
     tokens = _Tokens(X, codes, weight, columns)
@@ -67,7 +67,7 @@ def observe(
     return Pattern(X.stored.shape[1], K, node, families, columns, choice.fit_intercept)
 
 
-def _edge_columns(wanted: Features | None, X: SequenceArray) -> np.ndarray:
+def edge_columns(wanted: Features | None, X: SequenceArray) -> np.ndarray:
     """The columns that the parameter `edge_features` means."""
     if wanted is None:
         return np.arange(0)

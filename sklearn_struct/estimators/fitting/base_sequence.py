@@ -266,6 +266,11 @@ class BaseSequenceEstimator(
         """What is known of labels; here `_read_y`, see BasePartlyLabelled."""
         return self._read_y(y, sequences, reset, unseen)
 
+    def _distinct_labels(self, y: Any, sequences: Sequences) -> tuple[list[Any], bool]:
+        """The labels of a part of the data, sorted, and whether some of its tokens lack theirs."""
+        self._read_y(y, sequences, reset=True)
+        return label_codes.as_labels(self.classes_), False
+
     def _flat_labels(self, y: Any, offsets: np.ndarray, flat: bool) -> list[Any]:
         """All labels of y, None where they are missing, sets where several may stand."""
         if not flat:

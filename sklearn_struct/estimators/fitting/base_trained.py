@@ -72,12 +72,20 @@ class BaseTrained(BaseStructured):
         learned here.
         """
         self._pattern = self._observe(sequences, codes, weights.token)
+        return self._bound(sequences, weights)
+
+    def _bound(
+        self, sequences: Sequences, weights: Weights, total: float | None = None
+    ) -> tuple[LinearPotentials, TrainingData]:
+        """The same where it is known which weights exist; sums of losses are divided by `total`, by
+        default by the weights of these sequences.
+        """
         structure = self._structure(sequences, learned=False)
         # only now, as what was observed of a dense X counts its zeros, too
         X = without_zeros(sequences.X)
         inputs = self._inputs(sequences)
         potentials = bind(self._pattern, X, structure, np.dtype(self.dtype), inputs=inputs)
-        return potentials, TrainingData(structure, weights.evidence, weights.sequence)
+        return potentials, TrainingData(structure, weights.evidence, weights.sequence, total)
 
     def _learn(
         self,

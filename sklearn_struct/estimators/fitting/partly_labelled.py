@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.encoding.labels import partial_labels
+from sklearn_struct.encoding.labels import label_codes, partial_labels
 from sklearn_struct.encoding.sequences import as_list
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
@@ -37,6 +37,17 @@ class BasePartlyLabelled(BaseTrained):
             if len(self.classes_) == 1:  # nothing is open
                 return np.zeros(len(flat), dtype=np.int32)
         return partial_labels.masks(flat, self.classes_, offsets, unseen)
+
+    def _distinct_labels(self, y: Any, sequences: Sequences) -> tuple[list[Any], bool]:
+        y = as_list(y)
+        offsets = sequences.X.offsets
+        flat = self._flat_labels(y, offsets, sequences.flat)
+        if y is not None and not partial_labels.is_partial(flat):
+            return super()._distinct_labels(y, sequences)
+        # other parts may have labels where this one has none
+        if flat.count(None) == len(flat):
+            return [], True
+        return label_codes.as_labels(partial_labels.known_labels(flat, offsets)), True
 
     def _read_weights(
         self, sample_weight: Any, sequences: Sequences, labels: np.ndarray

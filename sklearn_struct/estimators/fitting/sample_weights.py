@@ -23,6 +23,7 @@ from sklearn_struct.losses.evidence import Evidence
 __all__ = [
     "LabelWeights",
     "Weights",
+    "balanced",
     "by_sequence",
     "check_sum",
     "check_total",
@@ -169,10 +170,7 @@ def class_weights(
     """
     labels = classes.tolist()
     if isinstance(class_weight, str):  # "balanced"
-        seen = np.bincount(codes, weights=weight, minlength=len(labels))
-        balanced = np.zeros(len(seen))
-        np.divide(seen.sum() / np.count_nonzero(seen), seen, where=seen > 0, out=balanced)
-        return balanced
+        return balanced(np.bincount(codes, weights=weight, minlength=len(labels)))
     of_labels = np.array([_number(label, class_weight.get(label, 1.0)) for label in labels])
     unknown = [label for label in class_weight if label not in labels]
     # else it only has more than this y
@@ -184,6 +182,13 @@ def class_weights(
                 f"class_weight[{label!r}]: a weight must be finite and not negative, got {value}"
             )
     return of_labels
+
+
+def balanced(seen: np.ndarray) -> np.ndarray:
+    """The weights of labels that give all of those `seen` the same share of their sum."""
+    weights = np.zeros(len(seen))
+    np.divide(seen.sum() / np.count_nonzero(seen), seen, where=seen > 0, out=weights)
+    return weights
 
 
 def _number(label: Any, value: Any) -> float:

@@ -34,15 +34,18 @@ from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
 
 __all__ = [
+    "BATCH",
     "SOLVERS",
     "STOCHASTIC",
     "Minimisation",
     "check_minimum",
     "choice",
     "choice_for_batches",
+    "choice_for_partitions",
     "choice_for_rows",
     "ended",
     "minimise",
+    "refuse_stochastic",
     "solve",
     "step_options",
     "strength",
@@ -68,6 +71,8 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "frank-wolfe": frank_wolfe,
     "cccp": convex_concave,
 }
+# evaluate the objective as a whole, and serve all data of which it is a sum
+BATCH = {"lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient"}
 STOCHASTIC = {
     "sag",
     "sag-lbfgs",
@@ -150,7 +155,36 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
         if has_l1:
             return "sag" if many else "owlqn"
         return "sag-lbfgs" if many else "lbfgs"
-    if settings.l1_ratio > 0 and solver not in L1:
+    return _serving(solver, settings.l1_ratio, loss)
+
+
+def choice_for_partitions(settings: Minimisation, loss: Loss) -> str:
+    """The same where data lie in partitions: "auto" is a batch solver, and no other one serves."""
+    solver = settings.solver
+    refuse_stochastic(solver)
+    if not loss.smooth:
+        raise ValueError(
+            "loss='hinge' needs a solver that goes from one example to the next, which lie in "
+            "partitions; loss='softmax_margin' has costs, too, and a gradient"
+        )
+    if solver == "auto":
+        return "owlqn" if settings.l1_ratio > 0 else "lbfgs"
+    return _serving(solver, settings.l1_ratio, loss)
+
+
+def refuse_stochastic(solver: str) -> None:
+    """Raise ValueError for a solver that needs all examples in one place."""
+    if solver not in BATCH | {"auto"}:
+        names = ", ".join(map(repr, sorted(BATCH)))
+        raise ValueError(
+            f"solver={solver!r} goes from one example to the next, which lie in partitions: use "
+            f"one of {names} or 'auto', or `partial_fit` on one partition after the other"
+        )
+
+
+def _serving(solver: str, l1_ratio: float, loss: Loss) -> str:
+    """A solver of smooth losses, after a check that it serves this one and the penalty."""
+    if l1_ratio > 0 and solver not in L1:
         raise ValueError(NO_L1.format(solver))
     if solver in NEWTON and not loss.twice_differentiable:
         raise ValueError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,11 @@ def mixed_row(rng):
 
 
 def attributes(rng):
-    token = {"word": str(rng.choice(WORDS)), "n": float(rng.integers(3)), str(rng.integers(9)): True}
+    token = {
+        "word": str(rng.choice(WORDS)),
+        "n": float(rng.integers(3)),
+        str(rng.integers(9)): True,
+    }
     if rng.random() < 0.3:
         token["vector"] = rng.normal(size=2)
     return token
@@ -57,7 +63,7 @@ def test_merged_is_what_all_data_give(name, n_parts):
     whole = type(encoder)(**encoder.get_params())
     tokens = whole.fit_transform(X)
     cuts = np.linspace(0, len(X), n_parts + 1).astype(int)
-    parts = [encoded_part(encoder, X[lo:hi]) for lo, hi in zip(cuts[:-1], cuts[1:])]
+    parts = [encoded_part(encoder, X[lo:hi]) for lo, hi in pairwise(cuts)]
     merged, columns = merged_encoder(encoder, [part for _, part in parts])
     assert merged.n_features_out_ == whole.n_features_out_
     np.testing.assert_array_equal(merged.get_feature_names_out(), whole.get_feature_names_out())
@@ -65,7 +71,7 @@ def test_merged_is_what_all_data_give(name, n_parts):
     again = merged.transform(X)
     np.testing.assert_array_equal(again.tokens.toarray(), tokens.tokens.toarray())
     # each column of a part is one of all data, or none
-    for (of_part, _), where, lo, hi in zip(parts, columns, cuts[:-1], cuts[1:]):
+    for (of_part, _), where, lo, hi in zip(parts, columns, cuts, cuts[1:]):
         local = of_part.tokens.toarray()
         if where is None:
             where = np.arange(local.shape[1])

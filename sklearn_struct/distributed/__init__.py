@@ -1,0 +1,1 @@
+"""Fits on data that lie in partitions, in several places or in files."""

@@ -1,0 +1,187 @@
+"""The line of `fit` over partitions: each step is made where the data are, and what they learn
+together is merged here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+
+from sklearn_struct.distributed.merging import (
+    class_weights,
+    merge,
+    merged_pattern,
+    of_partitions,
+)
+from sklearn_struct.distributed.objective import ShardedObjective
+from sklearn_struct.distributed.partitions import (
+    bind,
+    check_weights,
+    label,
+    label_sums,
+    observe,
+    read,
+    summarise,
+    weigh,
+)
+from sklearn_struct.distributed.shards import Shards
+from sklearn_struct.encoding.features.merged_encoders import MERGED
+from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
+from sklearn_struct.estimators.chains.memm import MEMM
+from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
+from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelihoodCRF
+from sklearn_struct.estimators.fitting.iterations import Iterations
+from sklearn_struct.estimators.fitting.prepared_weights import Prepared
+from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.solving import (
+    choice_for_partitions,
+    refuse_stochastic,
+    solve,
+)
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.losses.evidence import Evidence
+
+__all__ = ["ESTIMATORS", "Posed", "fit_partitions", "parts_of", "pose"]
+
+# whose objective is a sum over examples, each of which needs its own partition alone
+ESTIMATORS = (LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF)
+
+
+def parts_of(estimator: Any) -> tuple[Any, Any]:
+    """The encoder, or None, and the model that an estimator or a Pipeline consists of.
+
+    Raises
+    ------
+    InputTypeError
+        If this is nothing that can be fitted on partitions.
+    """
+    steps = estimator.steps if isinstance(estimator, Pipeline) else [("", estimator)]
+    model = steps[-1][1]
+    if type(model) not in ESTIMATORS:
+        names = ", ".join(kind.__name__ for kind in ESTIMATORS)
+        raise InputTypeError(
+            f"{type(model).__name__} cannot be fitted on partitions; these can: {names}"
+        )
+    before = [step for _, step in steps[:-1] if step not in (None, "passthrough")]
+    if not before:
+        return None, model
+    encoder = before[0]
+    if len(before) > 1 or type(encoder) not in MERGED:
+        wrong = before[1] if type(encoder) in MERGED else encoder
+        names = " or ".join(kind.__name__ for kind in MERGED)
+        raise InputTypeError(
+            f"a Pipeline on partitions has one {names} before the model, and no "
+            f"{type(wrong).__name__}: apply that to each partition before"
+        )
+    return encoder, model
+
+
+def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
+    """A copy of the estimator, or of the Pipeline, fitted on all partitions.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        Not changed.
+    shards : Shards
+        What `partitions.Partition` says is in them.
+    init : fitted estimator of the same family, default=None
+        Start from its weights.
+
+    Returns
+    -------
+    estimator
+        What its own `fit` would be on all data, up to rounding.
+
+    Raises
+    ------
+    InputTypeError
+        If this is nothing that can be fitted on partitions.
+    EmptyDataError
+        If there is nothing to learn from.
+    ValueError
+        If the solver goes from one example to the next, and errors of `fit`.
+    """
+    if len(shards) == 0:
+        raise EmptyDataError("there are no partitions")
+    encoder, model = parts_of(estimator)
+    model = clone(model)
+    model._validate_params()
+    _check(model)
+    progress = Progress(model, None, None, None)
+    posed = pose(model, encoder, shards)
+    _learn(model, posed, init, progress)
+    progress.end()
+    if not isinstance(estimator, Pipeline):
+        return model
+    whole = clone(estimator)
+    whole.steps = [(name, step) for name, step in whole.steps]
+    for s, (name, step) in enumerate(estimator.steps):
+        if step is encoder:
+            whole.steps[s] = (name, posed.encoder)
+    whole.steps[-1] = (whole.steps[-1][0], model)
+    return whole
+
+
+def _check(model: Any) -> None:
+    """Refuse what has no sum over partitions, before anything is read."""
+    refuse_stochastic(model.solver)
+    if model.min_frequency > 1:
+        raise ValueError(
+            f"min_frequency={model.min_frequency} of {type(model).__name__} counts pairs, which "
+            "is not done over partitions: drop rare features by that of the encoder"
+        )
+
+
+class Posed(NamedTuple):
+    """What is to be minimised, by which solver, and the encoder that was learned on the way."""
+
+    encoder: Any
+    solver: str
+    objective: ShardedObjective
+    n_examples: int
+
+
+def pose(model: Any, encoder: Any, shards: Shards) -> Posed:
+    """Read all partitions, and pose what is to be learned of them; `model` learns vocabulary,
+    labels and which weights exist.
+    """
+    n = len(shards)
+    shards.advance(read, [model] * n, [encoder] * n)
+    merged = merge(model, encoder, shards.ask(summarise))
+    K = len(merged.classes)
+    evidence = Evidence()
+    if merged.is_partial and K > 1:
+        evidence = Evidence(allowed=np.ones((0, K), bool))
+    solver = choice_for_partitions(model._minimisation(), model._loss(evidence))
+    shards.advance(label, merged.labellings())
+    class_weight = getattr(model, "class_weight", None)
+    if class_weight == "balanced":
+        class_weight = class_weights(model, shards.ask(label_sums))
+    shards.advance(weigh, [class_weight] * n)
+    observed = shards.ask(observe)
+    model._pattern = pattern = merged_pattern(merged, observed, model.n_features_in_)
+    total = sum(seen.weight for seen in observed)
+    of_shards = of_partitions(pattern, merged, observed)
+    shards.advance(bind, of_shards, [solver] * n, [total] * n, [merged.size] * n)
+    n_free = K if pattern.fit_intercept else 0
+    places = [part.place for part in of_shards]
+    objective = ShardedObjective(shards, places, pattern.size, n_free, total)
+    return Posed(merged.encoder, solver, objective, sum(seen.n_examples for seen in observed))
+
+
+def _learn(model: Any, posed: Posed, init: Any, progress: Progress) -> None:
+    """Learn the weights at the minimum of the objective."""
+    objective = posed.objective
+    w0 = np.zeros(objective.size) if init is None else model._transferred(init)
+    model.t_ = posed.n_examples
+    model._stream = None
+    model._prepared = Prepared()
+    settings = model._iteration_settings()
+    iterations = Iterations(model._learned, progress, settings, objective.total_weight)
+    learned = solve(model._minimisation(), posed.solver, objective, w0, iterations)
+    model.__dict__.update(learned)
+    objective.shards.ask(check_weights, objective.slices(model._w))

@@ -1,0 +1,292 @@
+"""What a fit does in one partition: read, look, bind, evaluate.
+
+Each function gets the state of a partition. States are values that Dask may move.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.encoding.features.merged_encoders import EncoderPart, encoded_part
+from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct.encoding.sequences import as_list, form, largest_sum
+from sklearn_struct.estimators.fitting.base_sequence import Sequences
+from sklearn_struct.estimators.fitting.finite_scores import check_learned
+from sklearn_struct.estimators.fitting.sample_weights import Weights, is_per_token, of_examples
+from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.objectives.linear_objective import LinearObjective
+from sklearn_struct.objectives.patterns_of_parts import Restricted
+from sklearn_struct.objectives.weight_patterns import Pattern
+
+__all__ = [
+    "Labelling",
+    "Observed",
+    "Partition",
+    "Reading",
+    "Shard",
+    "Summary",
+    "bind",
+    "check_weights",
+    "hess_vec",
+    "label",
+    "label_sums",
+    "observe",
+    "read",
+    "summarise",
+    "value_and_grad",
+    "weigh",
+]
+
+
+class Partition(NamedTuple):
+    """Some of the sequences, their labels and weights, as `fit` takes them."""
+
+    X: Any
+    y: Any
+    sample_weight: Any = None
+
+
+class Reading(NamedTuple):
+    """A partition that has been read.
+
+    ``model`` has the parameters and what it learned when it read X. ``sequences`` are None if there
+    are no tokens. ``part`` is the vocabulary of the partition, ``kind`` how X is written.
+    """
+
+    model: Any
+    sequences: Sequences | None
+    y: Any
+    sample_weight: Any
+    n_sequences: int
+    part: EncoderPart = None
+    kind: str = "empty"
+    codes: np.ndarray | None = None
+    weights: Weights | None = None
+
+
+class Summary(NamedTuple):
+    """What a partition says of itself: no sequence, no token.
+
+    ``reading`` are the learned attributes of a model that has read X, ``size`` the largest sum of
+    features of a token.
+    """
+
+    kind: str
+    part: EncoderPart
+    reading: dict[str, Any]
+    labels: list[Any]
+    is_partial: bool
+    size: float
+    n_sequences: int
+
+
+class Labelling(NamedTuple):
+    """What all partitions agree in: the labels, whether some are open, and, for each partition, its
+    columns that condition cliques.
+    """
+
+    classes: np.ndarray
+    is_partial: bool
+    edge_columns: np.ndarray | None
+
+
+class Observed(NamedTuple):
+    """Which weights the sequences of a partition show (None: there is nothing to learn from), the
+    sum of their weights, and numbers of examples and tokens.
+    """
+
+    pattern: Pattern | None
+    weight: float
+    n_examples: int
+    n_tokens: int
+
+
+class Shard(NamedTuple):
+    """The part of a partition in the objective; None if there is nothing to learn from."""
+
+    model: Any
+    objective: LinearObjective | None
+    size: float
+
+
+def read(partition: Partition, model: Any, encoder: Any) -> Reading:
+    """Encode the sequences, in columns of the partition's own if these have names."""
+    X = as_list(partition.X)
+    y = as_list(partition.y)
+    weight = as_list(partition.sample_weight)
+    own = clone(model)
+    n = _n_sequences(X)
+    if _n_tokens(X, n) == 0:
+        return Reading(own, None, y, weight, n)
+    part: EncoderPart = None
+    kind = "encoded"
+    tokens = X
+    if encoder is not None:
+        tokens, part = encoded_part(encoder, X)
+    else:
+        kind = form(X)
+        if kind == "attributes":
+            tokens, part = encoded_part(vectorizer_of(model), X)
+    sequences = own._read_X(tokens, reset=True)
+    return Reading(own, sequences, y, weight, n, part, kind)
+
+
+def vectorizer_of(model: Any) -> SequenceVectorizer:
+    """The vectorizer with which a model reads dicts and strings."""
+    return SequenceVectorizer(dtype=np.dtype(model.dtype).type)
+
+
+def _n_sequences(X: Any) -> int:
+    if not hasattr(X, "__len__") and getattr(X, "shape", None) is None:
+        raise InputTypeError(f"a partition of X is a {type(X).__name__}, not a list of sequences")
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _n_tokens(X: Any, n: int) -> int:
+    """The number of tokens; of what is no list of sequences that of its rows."""
+    if n == 0:
+        return 0
+    stored = getattr(X, "stored", None)
+    if stored is not None:
+        return int(stored.shape[0])
+    if len(getattr(X, "shape", (1,))) == 2:
+        return n
+    # whatever is no sequence is refused by who reads it
+    return sum(_length(sequence) for sequence in X)
+
+
+def _length(sequence: Any) -> int:
+    shape = getattr(sequence, "shape", None)
+    if shape:
+        return int(shape[0])
+    return len(sequence) if hasattr(sequence, "__len__") else 1
+
+
+def summarise(reading: Reading) -> Summary:
+    """What others need to know of a partition."""
+    if reading.sequences is None:
+        return Summary("empty", None, {}, [], False, 0.0, reading.n_sequences)
+    labels, is_partial = reading.model._distinct_labels(reading.y, reading.sequences)
+    has = vars(reading.model)
+    learned = {name: has.get(name) for name in ("n_features_in_", "_names_in", "_rows_in")}
+    size = largest_sum(reading.sequences.X)
+    return Summary(
+        reading.kind, reading.part, learned, labels, is_partial, size, reading.n_sequences
+    )
+
+
+def label(reading: Reading, labelling: Labelling) -> Reading:
+    """The partition with codes of its labels; it forgets their names, and those of features."""
+    model = reading.model
+    sequences = reading.sequences
+    if sequences is None:
+        return reading
+    model.classes_ = labelling.classes
+    edges = labelling.edge_columns
+    if edges is not None:
+        model.edge_features = edges.tolist() or None
+    K = len(labelling.classes)
+    codes = model._read_labels(reading.y, sequences, reset=False)
+    if labelling.is_partial and K == 1:
+        # nothing is open
+        codes = np.zeros(len(codes), dtype=np.int32)
+    elif labelling.is_partial and codes.ndim == 1:
+        codes = np.arange(K) == codes[:, None]
+    return reading._replace(codes=codes, y=None, part=None)
+
+
+def label_sums(reading: Reading) -> np.ndarray:
+    """The weight of the tokens of each label."""
+    if reading.sequences is None or reading.codes is None or not _some_weigh(reading):
+        return np.zeros(0)
+    K = len(reading.model.classes_)
+    token = reading.model._read_token_weight(reading.sample_weight, reading.sequences)
+    return np.bincount(reading.codes, weights=token, minlength=K)
+
+
+def _some_weigh(reading: Reading) -> bool:
+    """Whether a sequence has a weight other than 0; what is no weight counts as one."""
+    weight = reading.sample_weight
+    if weight is None or is_per_token(weight):
+        return True
+    return bool(np.any(np.asarray(weight) != 0))
+
+
+def weigh(reading: Reading, class_weight: Any) -> Reading:
+    """The partition with weights, none if none of its sequences has one."""
+    model = reading.model
+    sequences = reading.sequences
+    # where none counts, others may
+    if sequences is None or not _some_weigh(reading):
+        return reading
+    if class_weight is not None:
+        model.class_weight = class_weight
+    try:
+        weights, _ = model._read_weights(reading.sample_weight, sequences, reading.codes)
+    except EmptyDataError:  # nor does a token, or a sequence that has labels
+        return reading
+    return reading._replace(weights=weights, sample_weight=None)
+
+
+def observe(reading: Reading) -> Observed:
+    """Which weights a partition shows."""
+    weights = reading.weights
+    if reading.sequences is None:
+        return Observed(None, _weight_of_empty(reading), 0, 0)
+    X = reading.sequences.X
+    if weights is None:
+        return Observed(None, 0.0, 0, X.stored.shape[0])
+    pattern = reading.model._observe(reading.sequences, reading.codes, weights.token)
+    learnable = (weights.sequence != 0) & (X.lengths > 0)
+    return Observed(
+        pattern,
+        float(weights.sequence.sum()),
+        int(np.count_nonzero(learnable)),
+        X.stored.shape[0],
+    )
+
+
+def _weight_of_empty(reading: Reading) -> float:
+    """The sum of the weights of sequences without tokens, which count in means."""
+    if reading.n_sequences == 0 or not _some_weigh(reading) or is_per_token(reading.sample_weight):
+        return 0.0
+    return float(of_examples(reading.sample_weight, reading.n_sequences, "sequence").sum())
+
+
+def bind(reading: Reading, restricted: Restricted, solver: str, total: float, size: float) -> Shard:
+    """The partition's part in the objective of all data, whose weights sum to `total`; `size` is
+    their largest sum of features of a token.
+    """
+    model = reading.model
+    if reading.sequences is None or reading.weights is None:
+        return Shard(model, None, 0.0)
+    model._pattern = restricted.pattern
+    loss = model._loss(reading.weights.evidence)
+    potentials, data = model._bound(reading.sequences, reading.weights, total)
+    return Shard(model, model._objective(solver, potentials, loss, data), size)
+
+
+def value_and_grad(shard: Shard, w: np.ndarray) -> tuple[float, np.ndarray]:
+    """What a partition adds to the value of the objective, and to its gradient."""
+    if shard.objective is None:
+        return 0.0, np.zeros(len(w))
+    with Pool(shard.model.n_jobs) as pool, np.errstate(over="ignore", invalid="ignore"):
+        return shard.objective.on(pool).value_and_grad(w)
+
+
+def hess_vec(shard: Shard, w: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """What a partition adds to the second derivative at w, times v."""
+    if shard.objective is None:
+        return np.zeros(len(w))
+    with Pool(shard.model.n_jobs) as pool, np.errstate(over="ignore", invalid="ignore"):
+        return shard.objective.on(pool).hess_vec(w, v)
+
+
+def check_weights(shard: Shard, w: np.ndarray) -> None:
+    """Raise NonFiniteError unless scores are as predictions need them."""
+    if shard.objective is not None:
+        check_learned(shard.objective, w, shard.size, shard.model._score_of)
