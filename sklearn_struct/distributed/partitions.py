@@ -5,6 +5,8 @@ Each function gets the state of a partition. States are values that Dask may mov
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +50,17 @@ class Partition(NamedTuple):
     X: Any
     y: Any
     sample_weight: Any = None
+
+    @classmethod
+    def of(cls, given: Any) -> Partition:
+        """A partition that may be a function, or a tuple (X, y) or (X, y, sample_weight)."""
+        given = given() if callable(given) else given
+        if isinstance(given, tuple) and 2 <= len(given) <= 3:
+            return cls(*given)
+        raise InputTypeError(
+            "a partition is a tuple (X, y) or (X, y, sample_weight), or a function that returns "
+            f"one, got {type(given).__name__}"
+        )
 
 
 class Reading(NamedTuple):
@@ -113,8 +126,9 @@ class Shard(NamedTuple):
     size: float
 
 
-def read(partition: Partition, model: Any, encoder: Any) -> Reading:
+def read(given: Any, model: Any, encoder: Any) -> Reading:
     """Encode the sequences, in columns of the partition's own if these have names."""
+    partition = Partition.of(given)
     X = as_list(partition.X)
     y = as_list(partition.y)
     weight = as_list(partition.sample_weight)
@@ -274,16 +288,27 @@ def value_and_grad(shard: Shard, w: np.ndarray) -> tuple[float, np.ndarray]:
     """What a partition adds to the value of the objective, and to its gradient."""
     if shard.objective is None:
         return 0.0, np.zeros(len(w))
-    with Pool(shard.model.n_jobs) as pool, np.errstate(over="ignore", invalid="ignore"):
-        return shard.objective.on(pool).value_and_grad(w)
+    with _threads(shard.objective, shard.model.n_jobs):
+        return shard.objective.value_and_grad(w)
 
 
 def hess_vec(shard: Shard, w: np.ndarray, v: np.ndarray) -> np.ndarray:
     """What a partition adds to the second derivative at w, times v."""
     if shard.objective is None:
         return np.zeros(len(w))
-    with Pool(shard.model.n_jobs) as pool, np.errstate(over="ignore", invalid="ignore"):
-        return shard.objective.on(pool).hess_vec(w, v)
+    with _threads(shard.objective, shard.model.n_jobs):
+        return shard.objective.hess_vec(w, v)
+
+
+@contextmanager
+def _threads(objective: LinearObjective, n_jobs: int | None) -> Iterator[None]:
+    """Lend threads to an objective, and not to a copy, as that would make all its tables again."""
+    with Pool(n_jobs) as pool, np.errstate(over="ignore", invalid="ignore"):
+        objective.pool = pool
+        try:
+            yield
+        finally:
+            objective.pool = None
 
 
 def check_weights(shard: Shard, w: np.ndarray) -> None:

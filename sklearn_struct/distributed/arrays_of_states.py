@@ -1,0 +1,117 @@
+"""The large arrays in the state of a partition, wherever they are in it.
+
+A state consists of tuples, lists, dicts, arrays, and objects of this package and of scipy. Arrays
+may be views of others; whoever writes into one writes into all views of the same memory, so this
+memory is moved as a whole.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+__all__ = ["maps_of", "replaced", "roots_of"]
+
+# bytes of an array from which on it is worth a page of a file
+LARGE = 1 << 16
+PACKAGES = ("sklearn_struct", "scipy")
+
+
+def root_of(array: np.ndarray) -> tuple[np.ndarray, Any]:
+    """The array whose memory this one is a view of, and what that one is a view of."""
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array, array.base
+
+
+def roots_of(state: Any) -> list[np.ndarray]:
+    """The large arrays of a state that are in memory."""
+    roots = {}
+    for array in _arrays(state, set()):
+        root, base = root_of(array)
+        contiguous = root.flags.c_contiguous or root.flags.f_contiguous
+        if root.nbytes >= LARGE and contiguous and not isinstance(base, mmap.mmap):
+            roots[root.ctypes.data] = root
+    return list(roots.values())
+
+
+def maps_of(state: Any) -> list[mmap.mmap]:
+    """The files in which a state has arrays."""
+    maps = {}
+    for array in _arrays(state, set()):
+        _, base = root_of(array)
+        if isinstance(base, mmap.mmap):
+            maps[id(base)] = base
+    return list(maps.values())
+
+
+def _is_object(value: Any) -> bool:
+    package = type(value).__module__.split(".")[0]
+    return package in PACKAGES and hasattr(value, "__dict__") and not isinstance(value, type)
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple | list):
+        yield from value
+    elif isinstance(value, dict):
+        yield from value.values()
+    elif _is_object(value):
+        yield from vars(value).values()
+
+
+def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray]:
+    """All arrays of numbers in a value."""
+    if type(value) is np.ndarray:
+        if value.dtype != object:
+            yield value
+        return
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    for part in _parts(value):
+        yield from _arrays(part, seen)
+
+
+def replaced(state: Any, pages: mmap.mmap, places: dict[int, int]) -> Any:
+    """The state, in which arrays of these addresses, and views of them, are those of a file."""
+    return _Replacement(pages, places)(state)
+
+
+class _Replacement:
+    def __init__(self, pages: mmap.mmap, places: dict[int, int]) -> None:
+        self.pages = pages
+        self.places = places
+        # what was changed in its place
+        self.done: dict[int, Any] = {}
+
+    def __call__(self, value: Any) -> Any:
+        if type(value) is np.ndarray:
+            return self._array(value)
+        if isinstance(value, tuple):
+            parts = [self(part) for part in value]
+            if all(new is old for new, old in zip(parts, value, strict=True)):
+                return value
+            return type(value)._make(parts) if hasattr(value, "_make") else tuple(parts)
+        if id(value) in self.done:
+            return value
+        self.done[id(value)] = value
+        if isinstance(value, list):
+            value[:] = [self(part) for part in value]
+        elif isinstance(value, dict) or _is_object(value):
+            table = value if isinstance(value, dict) else vars(value)
+            for name in list(table):
+                table[name] = self(table[name])
+        return value
+
+    def _array(self, array: np.ndarray) -> np.ndarray:
+        root, _ = root_of(array)
+        place = self.places.get(root.ctypes.data)
+        if place is None or array.dtype == object:
+            return array
+        shift = array.ctypes.data - root.ctypes.data
+        return np.ndarray(
+            array.shape, array.dtype, self.pages, place + shift, strides=array.strides
+        )

@@ -1,0 +1,112 @@
+"""Partitions in files: one at a time is in memory."""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from collections.abc import Callable, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from sklearn_struct.distributed.arrays_of_states import maps_of, replaced, roots_of
+from sklearn_struct.distributed.shards import at_partition
+
+__all__ = ["FileShards"]
+
+PAGE = 4096
+
+
+class FileShards:
+    """Partitions of which one at a time is in memory, while the arrays of others are in files.
+
+    `fit_partitions` fits an estimator on them: so it can learn from more data than fit the memory.
+    The vectors of the solver, of one number each for a weight, are in memory all the time.
+
+    Files have no name, and are gone when this object is, or when the process ends in any way. They
+    are mapped into memory, and read again in each evaluation: from the cache of the operating
+    system, as far as this has room for them.
+
+    Parameters
+    ----------
+    folder : str or path
+        On a disk with room for the encoded data: about 40 bytes for each stored value of X, a
+        feature of a token.
+    partitions : sequence of tuple or callable
+        A partition is a tuple (X, y) or (X, y, sample_weight), as `fit` takes them, or a function
+        without arguments that returns one. A function is called when its partition is read, and
+        its result is not kept.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn_struct import LinearChainCRF
+    >>> from sklearn_struct.distributed import FileShards, fit_partitions
+    >>> def first():
+    ...     return [["the", "cat"], ["a", "dog"]], [["DET", "NOUN"]] * 2
+    >>> def second():
+    ...     return [["the", "bird"]], [["DET", "NOUN"]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     crf = fit_partitions(LinearChainCRF(C=10), FileShards(folder, [first, second]))
+    >>> crf.predict([["a", "bird"]])[0]
+    ['DET', 'NOUN']
+    """
+
+    def __init__(self, folder: str | PathLike[str], partitions: Sequence[Any]) -> None:
+        self.folder = folder
+        self.states: list[Any] = list(partitions)
+        self.maps: list[list[mmap.mmap]] = [[] for _ in self.states]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def advance(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> None:
+        """Replace each state by ``function(state, *arguments)``, with large arrays in a file."""
+        for i, of_partition in enumerate(zip(*arguments, strict=True)):
+            self.states[i] = at_partition(i, function, self.states[i], *of_partition)
+            # the new state may have arrays of the old one
+            self._put_away(i)
+
+    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """What ``function(state, *arguments)`` gives for each state."""
+        results = []
+        every = zip(*arguments, strict=True) if arguments else ((),) * len(self)
+        for i, of_partition in enumerate(every):
+            results.append(at_partition(i, function, self.states[i], *of_partition))
+            # what was made on the way is kept, as far as the state keeps it
+            self._put_away(i)
+        return results
+
+    def _put_away(self, i: int) -> None:
+        """Write what is new of a state to a file, and leave the memory of all that is in files."""
+        roots = roots_of(self.states[i])
+        if roots:
+            pages, places = _written(roots, self.folder)
+            self.states[i] = replaced(self.states[i], pages, places)
+        self.maps[i] = maps_of(self.states[i])
+        for pages in self.maps[i]:
+            if hasattr(mmap, "MADV_DONTNEED"):
+                # pages that were written to are as in the file again
+                pages.madvise(mmap.MADV_DONTNEED)
+
+
+def _written(
+    roots: Sequence[np.ndarray], folder: str | PathLike[str]
+) -> tuple[mmap.mmap, dict[int, int]]:
+    """A map of a file with these arrays, and where each of them, by its address, is in there."""
+    places = {}
+    end = 0
+    for root in roots:
+        # as aligned as it was
+        address = root.ctypes.data
+        places[address] = -(-end // PAGE) * PAGE + address % PAGE
+        end = places[address] + root.nbytes
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for root in roots:
+            file.seek(places[root.ctypes.data])
+            file.write(memoryview(root.reshape(-1, order="A")).cast("B"))
+        file.truncate(end)
+        file.flush()
+        # whoever writes into an array gets a page of its own
+        return mmap.mmap(file.fileno(), end, access=mmap.ACCESS_COPY), places
