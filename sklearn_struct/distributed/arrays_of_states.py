@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["maps_of", "replaced", "roots_of"]
+from sklearn_struct.compiled.simd import aligned
+
+__all__ = ["Buffer", "maps_of", "replaced", "roots_of", "taken_buffers"]
 
 # bytes of an array from which on it is worth a page of a file
 LARGE = 1 << 16
@@ -46,6 +48,45 @@ def maps_of(state: Any) -> list[mmap.mmap]:
         if isinstance(base, mmap.mmap):
             maps[id(base)] = base
     return list(maps.values())
+
+
+class Buffer(NamedTuple):
+    """An array of zeros that some object of a state had, and has to have when it works."""
+
+    owner: Any
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def give(self) -> None:
+        """Let the object have it again."""
+        size = int(np.prod(self.shape))
+        vars(self.owner)[self.name] = aligned(size, self.dtype).reshape(self.shape)
+
+
+def taken_buffers(state: Any) -> list[Buffer]:
+    """Take away the large arrays that objects of a state write anew each time: what is written
+    into files would have to be read first.
+    """
+    taken = []
+    for owner in list(_objects(state, set())):
+        for name in getattr(type(owner), "buffers", ()):
+            array = vars(owner).get(name)
+            if array is not None and array.nbytes >= LARGE:
+                taken.append(Buffer(owner, name, array.shape, array.dtype))
+                del vars(owner)[name]
+    return taken
+
+
+def _objects(value: Any, seen: set[int]) -> Iterator[Any]:
+    """All objects in a value."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if _is_object(value):
+        yield value
+    for part in _parts(value):
+        yield from _objects(part, seen)
 
 
 def _is_object(value: Any) -> bool:

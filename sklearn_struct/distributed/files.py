@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from sklearn_struct.distributed.arrays_of_states import maps_of, replaced, roots_of
+from sklearn_struct.distributed.arrays_of_states import (
+    Buffer,
+    maps_of,
+    replaced,
+    roots_of,
+    taken_buffers,
+)
 from sklearn_struct.distributed.shards import at_partition
 
 __all__ = ["FileShards"]
@@ -56,7 +62,7 @@ class FileShards:
     def __init__(self, folder: str | PathLike[str], partitions: Sequence[Any]) -> None:
         self.folder = folder
         self.states: list[Any] = list(partitions)
-        self.maps: list[list[mmap.mmap]] = [[] for _ in self.states]
+        self.buffers: list[list[Buffer]] = [[] for _ in self.states]
 
     def __len__(self) -> int:
         return len(self.states)
@@ -64,7 +70,7 @@ class FileShards:
     def advance(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> None:
         """Replace each state by ``function(state, *arguments)``, with large arrays in a file."""
         for i, of_partition in enumerate(zip(*arguments, strict=True)):
-            self.states[i] = at_partition(i, function, self.states[i], *of_partition)
+            self.states[i] = self._done(i, function, of_partition)
             # the new state may have arrays of the old one
             self._put_away(i)
 
@@ -73,19 +79,24 @@ class FileShards:
         results = []
         every = zip(*arguments, strict=True) if arguments else ((),) * len(self)
         for i, of_partition in enumerate(every):
-            results.append(at_partition(i, function, self.states[i], *of_partition))
+            results.append(self._done(i, function, of_partition))
             # what was made on the way is kept, as far as the state keeps it
             self._put_away(i)
         return results
 
+    def _done(self, i: int, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+        for buffer in self.buffers[i]:
+            buffer.give()
+        return at_partition(i, function, self.states[i], *arguments)
+
     def _put_away(self, i: int) -> None:
         """Write what is new of a state to a file, and leave the memory of all that is in files."""
+        self.buffers[i] = taken_buffers(self.states[i])
         roots = roots_of(self.states[i])
         if roots:
             pages, places = _written(roots, self.folder)
             self.states[i] = replaced(self.states[i], pages, places)
-        self.maps[i] = maps_of(self.states[i])
-        for pages in self.maps[i]:
+        for pages in maps_of(self.states[i]):
             if hasattr(mmap, "MADV_DONTNEED"):
                 # pages that were written to are as in the file again
                 pages.madvise(mmap.MADV_DONTNEED)
@@ -105,7 +116,8 @@ def _written(
     with tempfile.TemporaryFile(dir=folder) as file:
         for root in roots:
             file.seek(places[root.ctypes.data])
-            file.write(memoryview(root.reshape(-1, order="A")).cast("B"))
+            # without a copy, in the order in which they are in memory
+            root.reshape(-1, order="A").tofile(file)
         file.truncate(end)
         file.flush()
         # whoever writes into an array gets a page of its own

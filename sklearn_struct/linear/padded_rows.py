@@ -10,6 +10,7 @@ order.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -135,6 +136,9 @@ class RowsMap:
 
 class _RowsTranspose:
     """X' R, once all rows of R are put, which are kept padded."""
+
+    # written anew for each product
+    buffers: ClassVar[tuple[str, ...]] = ("R", "tables", "values")
 
     def __init__(self, of: RowsMap, dtype: np.dtype) -> None:
         self.of = of

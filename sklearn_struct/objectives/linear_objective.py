@@ -76,6 +76,8 @@ class LinearObjective(OnThreads):
     """
 
     _scratch: ClassVar[tuple[str, ...]] = ("blocks", "_parts", "_value", "_transpose", "_W")
+    # written anew in each evaluation
+    buffers: ClassVar[tuple[str, ...]] = ("_value", "_W")
 
     def __init__(
         self,
