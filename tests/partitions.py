@@ -44,7 +44,10 @@ def cut(n_parts, *arrays):
     n = len(arrays[0])
     bounds = np.linspace(0, n, n_parts + 1).astype(int)
     return [
-        Partition(*(None if given is None else given[lo:hi] for given in arrays))
+        Partition(
+            *(None if given is None else given[lo:hi] for given in arrays),
+            *[None] * (2 - len(arrays)),
+        )
         for lo, hi in pairwise(bounds)
     ]
 

@@ -1,0 +1,113 @@
+"""Partitions on the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+from dask.utils import parse_timedelta
+from distributed import Client
+
+from sklearn_struct.distributed.shards import at_partition
+
+__all__ = ["ClusterShards", "Work", "patient_cluster"]
+
+# seconds without any worker after which a fit ends in an error; a worker that was killed is started
+# again within a few
+NO_WORKERS = 50.0
+# seconds after which a cluster gives up a worker that it starts again: less than the import of
+# this package may take on a busy machine, with 15 by default
+LOST_WORKER = 600.0
+# slices of the weights go with the tasks that read them
+LARGE_GRAPH = "10GB"
+
+
+class Work:
+    """What is to be done with the state of a partition: a value that Dask hands on as it is, and
+    in which it looks for no futures.
+    """
+
+    def __init__(self, number: int, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
+        self.number = number
+        self.function = function
+        self.arguments = arguments
+
+
+def done(state: Any, work: Work) -> Any:
+    """The task of a worker."""
+    return at_partition(work.number, work.function, state, *work.arguments)
+
+
+class ClusterShards:
+    """Partitions whose states are on the workers of a cluster.
+
+    A state that is lost with its worker is made again from the collections that were given, as Dask
+    knows of each what it was made of. It has the same bits.
+
+    Parameters
+    ----------
+    client : Client
+    partitions : list of Future
+        Of tuples (X, y, sample_weight).
+    """
+
+    def __init__(self, client: Client, partitions: Sequence[Any]) -> None:
+        self.client = client
+        self.states = list(partitions)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def advance(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> None:
+        """Replace each state by ``function(state, *arguments)``, which stays with a worker."""
+        # the scheduler keeps what the earlier states were made of, and forgets these themselves
+        self.states = self._submitted(function, arguments)
+
+    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+        """What ``function(state, *arguments)`` gives for each state."""
+        results: list[Any] = self.client.gather(self._submitted(function, arguments))
+        return results
+
+    def _submitted(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
+        every = zip(*arguments, strict=True) if arguments else ((),) * len(self)
+        work = [Work(i, function, of_partition) for i, of_partition in enumerate(every)]
+        # one call for all: a submit a partition costs half as much again
+        futures: list[Any] = self.client.map(
+            done, self.states, work, pure=False, key=function.__name__
+        )
+        return futures
+
+
+@contextmanager
+def patient_cluster(client: Client) -> Iterator[None]:
+    """While it lasts, a cluster waits for workers that were killed, and without any worker tasks
+    end in an error; by default it closes the former, and waits for ever.
+
+    What a user has set for workers that are missing stays.
+    """
+    name = "distributed.deploy.lost-worker-timeout"
+    lost = max(parse_timedelta(dask.config.get(name)), LOST_WORKER)
+    settings = {name: lost, "distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}
+    # the former is read by a cluster of this process when it loses a worker
+    with dask.config.set(settings):
+        before = client.run_on_scheduler(set_no_workers_timeout, NO_WORKERS)
+        try:
+            yield
+        finally:
+            if before is None:
+                client.run_on_scheduler(reset_no_workers_timeout)
+
+
+def set_no_workers_timeout(seconds: float, dask_scheduler: Any = None) -> float | None:
+    """Let tasks fail if there are no workers for so long; return for how long they wait by now."""
+    before: float | None = dask_scheduler.no_workers_timeout
+    if before is None:
+        dask_scheduler.no_workers_timeout = seconds
+    return before
+
+
+def reset_no_workers_timeout(dask_scheduler: Any = None) -> None:
+    """Let tasks wait for workers."""
+    dask_scheduler.no_workers_timeout = None
