@@ -80,6 +80,7 @@ from speed import (
     graph_inference,
     growth,
     parsers,
+    partitions,
     penalty_paths,
     rain_seasons,
     responsiveness,
@@ -137,6 +138,7 @@ SUITES = (
     embeddings,
     penalty_paths,
     solver_choices,
+    partitions,
     state_durations,
     rain_seasons,
 )

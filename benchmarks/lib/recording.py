@@ -40,11 +40,17 @@ class Compiling(event.Listener):
 
 
 @contextmanager
-def evaluation_seconds(clock: Callable[[], float] = time.process_time) -> Iterator[list[float]]:
-    """Seconds of each evaluation of objective and gradient while it is entered."""
-    from sklearn_struct.objectives.linear_objective import LinearObjective
+def evaluation_seconds(
+    clock: Callable[[], float] = time.process_time, kind: Any = None
+) -> Iterator[list[float]]:
+    """Seconds of each evaluation of objective and gradient while it is entered, of objectives of a
+    kind, by default those of data in one place.
+    """
+    if kind is None:
+        from sklearn_struct.objectives.linear_objective import LinearObjective
 
-    original = LinearObjective.value_and_grad
+        kind = LinearObjective
+    original = kind.value_and_grad
     seconds: list[float] = []
 
     @wraps(original)
@@ -54,11 +60,11 @@ def evaluation_seconds(clock: Callable[[], float] = time.process_time) -> Iterat
         seconds.append(clock() - start)
         return result
 
-    LinearObjective.value_and_grad = value_and_grad
+    kind.value_and_grad = value_and_grad
     try:
         yield seconds
     finally:
-        LinearObjective.value_and_grad = original
+        kind.value_and_grad = original
 
 
 @contextmanager

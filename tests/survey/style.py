@@ -46,6 +46,8 @@ OF_ANY_ESTIMATOR = {
     "_whole_fits",
     "callbacks",
     "compat",
+    "dask",
+    "distributed",
     "inspection",
     "model_selection",
     "persistence",

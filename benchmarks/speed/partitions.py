@@ -1,0 +1,358 @@
+"""Fits on data in partitions: what it costs to cut the data, to keep them in files, and to send
+weights to a cluster; and whether a fit survives that workers are killed.
+
+Larger corpora are sentences of CoNLL-2000, drawn again and again. Rare words get another name in
+each copy, so that the vocabulary grows.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from lib.goals import Goal
+from lib.side_by_side import Benchmark, Medians, Stopwatch
+from lib.tasks import corpus
+
+RARE = 2  # occurrences of words that are renamed
+COPIES = 10
+# of 200,000 tokens each
+N_COST = 4
+N_KILLS = 20
+N_EVALUATIONS = 30
+EVALUATION = "evaluation, CPU s"
+WALL = "evaluation, wall s"
+MEMORY = "peak of a fit above the start, MB"
+ONE = "one place"
+CUT = f"{N_COST} partitions"
+FILES = f"{COPIES} files"
+ENGINE = "client and scheduler, CPU ms an evaluation"
+SURVIVED = f"fits of {N_KILLS} that survive a kill"
+SAME = "of these, with the same bits"
+SLOWEST = "slowest fit, s"
+WITHOUT = "seconds until a fit without workers ends in an error"
+WORKERS = "two workers of one core"
+
+
+def copies(watch: Stopwatch) -> Callable[[int], tuple[Any, Any]]:
+    """A function that makes the copy of a number: as many sentences as the corpus has."""
+    import numpy as np
+
+    X, y, _, _ = corpus(watch, "columns")
+    counts = Counter(token[0] for x in X for token in x)
+
+    def copy(k: int) -> tuple[Any, Any]:
+        rng = np.random.default_rng(k)
+        chosen = rng.integers(len(X), size=len(X)).tolist()
+        sentences = [
+            [(f"{word}~{k}" if counts[word] <= RARE else word, *others) for word, *others in X[i]]
+            for i in chosen
+        ]
+        return sentences, [y[i] for i in chosen]
+
+    return copy
+
+
+def together(parts: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    return [x for X, _ in parts for x in X], [labels for _, y in parts for labels in y]
+
+
+def model(**options: Any) -> Any:
+    from sklearn.pipeline import make_pipeline
+
+    from sklearn_struct import FeatureTemplates, LinearChainCRF
+
+    return make_pipeline(FeatureTemplates("chunking"), LinearChainCRF(solver="lbfgs", **options))
+
+
+def objective_of(shards: Any) -> Any:
+    from sklearn.base import clone
+
+    from sklearn_struct.distributed.fitting import parts_of, pose
+
+    encoder, chain = parts_of(model())
+    return pose(clone(chain), encoder, shards).objective
+
+
+def cost(watch: Stopwatch) -> dict[str, float]:
+    """Evaluations of the same data in one partition and in several, by turns."""
+    import numpy as np
+
+    from sklearn_struct.distributed.shards import InMemory
+
+    copy = copies(watch)
+    parts = [copy(k) for k in range(N_COST)]
+    objectives = {
+        ONE: objective_of(InMemory([together(parts)])),
+        CUT: objective_of(InMemory(parts)),
+    }
+    w = np.random.default_rng(0).normal(scale=0.1, size=objectives[ONE].size)
+    seconds: dict[str, list[float]] = {name: [] for name in objectives}
+    for _ in range(7):
+        for name, objective in objectives.items():
+            start = time.process_time()
+            objective.value_and_grad(w)
+            seconds[name].append(time.process_time() - start)
+    return {f"{name}, CPU s": min(times) for name, times in seconds.items()} | {
+        "ratio": min(seconds[CUT]) / min(seconds[ONE])
+    }
+
+
+def memory_now() -> float:
+    """MB that this process has in memory."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def out_of_core(in_files: bool, watch: Stopwatch) -> dict[str, float]:
+    """Time of an evaluation, and the peak of a fit of some iterations above what was in memory when
+    it began.
+    """
+    from lib.recording import evaluation_seconds
+
+    from sklearn_struct.distributed import FileShards, fit_partitions
+    from sklearn_struct.distributed.objective import ShardedObjective
+
+    warnings.simplefilter("ignore")
+    copy = copies(watch)
+    X, y = copy(0)
+    # kernels are loaded before the clock starts
+    model(max_iter=2).fit(X[:50], y[:50])
+    estimator = model(max_iter=8, tol=0)
+    kind = None
+    if in_files:
+        kind = ShardedObjective
+        shards = FileShards(watch.scratch, [partial(copy, k) for k in range(COPIES)])
+        fit = partial(fit_partitions, estimator, shards)
+    else:
+        fit = partial(estimator.fit, *together([copy(k) for k in range(COPIES)]))
+    before = memory_now()
+    with evaluation_seconds(kind=kind) as seconds:
+        fitted = fit()
+    watch.note_memory()
+    # the first ones make tables
+    return {
+        EVALUATION: min(seconds[2:]),
+        MEMORY: watch.figures["peak memory, MB"] - before,
+        "objective": fitted[-1].loss_curve_[-1],
+    }
+
+
+@contextmanager
+def cluster(n_workers: int) -> Iterator[tuple[Any, Any]]:
+    """A cluster of processes on this machine, with its client."""
+    from distributed import Client, LocalCluster
+
+    options = {"threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with LocalCluster(n_workers=n_workers, **options) as workers, Client(workers) as client:
+        yield workers, client
+
+
+def delayed(parts: list[tuple[Any, Any]]) -> list[list[Any]]:
+    """X and y as lists of delayed values."""
+    import dask
+
+    return [[dask.delayed(part[c], traverse=False) for part in parts] for c in (0, 1)]
+
+
+def nothing(shard: Any, w: Any) -> tuple[float, Any]:
+    """An evaluation that costs a partition nothing."""
+    import numpy as np
+
+    return 0.0, np.zeros(len(w))
+
+
+def engine(watch: Stopwatch) -> dict[str, float]:
+    """What an evaluation costs client and scheduler, on a corpus in four partitions."""
+    import numpy as np
+
+    from sklearn_struct.dask.cluster import ClusterShards, patient_cluster
+    from sklearn_struct.dask.collections import futures_of
+    from sklearn_struct.distributed import objective as module
+
+    X, y, _, _ = corpus(watch, "columns")
+    bounds = np.linspace(0, len(X), 5).astype(int).tolist()
+    parts = [(X[lo:hi], y[lo:hi]) for lo, hi in pairwise(bounds)]
+    with cluster(2) as (_, client), patient_cluster(client):
+        # the corpus is read on workers, as the graph has it only once
+        shards = ClusterShards(client, futures_of(client, *delayed(parts), None))
+        objective = objective_of(shards)
+        w = np.random.default_rng(0).normal(scale=0.1, size=objective.size)
+        objective.value_and_grad(w)
+        module.value_and_grad = nothing
+        cpu = []
+        wall = []
+        for _ in range(N_EVALUATIONS):
+            start = time.process_time()
+            begin = time.perf_counter()
+            objective.value_and_grad(w)
+            cpu.append(time.process_time() - start)
+            wall.append(time.perf_counter() - begin)
+    return {
+        ENGINE: 1000 * median(cpu),
+        "wall, ms an evaluation": 1000 * median(wall),
+        "weights": objective.size,
+    }
+
+
+def workers(n: int, watch: Stopwatch) -> dict[str, float]:
+    """Wall time of an evaluation of a larger corpus: here, or on workers."""
+    import numpy as np
+
+    from sklearn_struct.dask.cluster import ClusterShards, patient_cluster
+    from sklearn_struct.dask.collections import futures_of
+    from sklearn_struct.distributed.shards import InMemory
+
+    copy = copies(watch)
+    every = range(COPIES)
+
+    def wall(objective: Any) -> float:
+        w = np.random.default_rng(0).normal(scale=0.1, size=objective.size)
+        objective.value_and_grad(w)
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            objective.value_and_grad(w)
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    if n == 0:
+        return {WALL: wall(objective_of(InMemory([together([copy(k) for k in every])])))}
+    with cluster(n) as (_, client), patient_cluster(client):
+        pairs = [together([copy(k) for k in every if k % n == i]) for i in range(n)]
+        shards = ClusterShards(client, futures_of(client, *delayed(pairs), None))
+        return {WALL: wall(objective_of(shards))}
+
+
+def kills(watch: Stopwatch) -> dict[str, float]:
+    """Fits during each of which one of two workers is killed."""
+    import numpy as np
+
+    from sklearn_struct.dask.cluster import ClusterShards, patient_cluster
+    from sklearn_struct.dask.collections import futures_of
+    from sklearn_struct.distributed.shards import InMemory
+    from sklearn_struct.solvers.lbfgs import lbfgs
+
+    X, y, _, _ = corpus(watch, "columns")
+    parts = [(X[lo : lo + 200], y[lo : lo + 200]) for lo in range(0, 800, 200)]
+    options = {"l1": 0.0, "l2": 1e-3, "max_iter": 12, "tol": 0.0}
+    here = objective_of(InMemory(parts))
+    expected = lbfgs(here, np.zeros(here.size), **options).w
+    survived = 0
+    same = 0
+    seconds = []
+    with cluster(2) as (_, client), patient_cluster(client):
+        for _ in range(N_KILLS):
+            client.wait_for_workers(2)
+            shards = ClusterShards(client, futures_of(client, *delayed(parts), None))
+            objective = objective_of(shards)
+
+            def kill(n_iter: int, w: Any, value: float, shards: Any = shards) -> bool:
+                if n_iter == 5:
+                    held = client.who_has(shards.states).values()
+                    victim = min(who for holders in held for who in holders)
+                    os.kill(client.run(os.getpid, workers=[victim])[victim], signal.SIGKILL)
+                return False
+
+            start = time.perf_counter()
+            try:
+                w = lbfgs(objective, np.zeros(objective.size), callback=kill, **options).w
+            except Exception as error:
+                print(f"a fit failed: {error!r}")
+                continue
+            survived += 1
+            same += int(np.array_equal(w, expected))
+            seconds.append(time.perf_counter() - start)
+    return {SURVIVED: survived, SAME: same, SLOWEST: max(seconds, default=0.0)}
+
+
+def no_workers(watch: Stopwatch) -> dict[str, float]:
+    """Seconds until a fit that has no worker ends in an error."""
+    from distributed import Client, LocalCluster
+    from distributed.scheduler import NoWorkerError
+
+    from sklearn_struct.dask import Distributed
+
+    X, y, _, _ = corpus(watch, "columns")
+    options = {"processes": False, "dashboard_address": ":0"}
+    with LocalCluster(n_workers=0, **options) as none, Client(none) as client:
+        start = time.perf_counter()
+        try:
+            Distributed(model(), client).fit(*delayed([(X[:20], y[:20])]))
+        except NoWorkerError:
+            return {WITHOUT: time.perf_counter() - start}
+    raise AssertionError("a fit without workers came to an end")
+
+
+def goals_of_cost(medians: Medians) -> list[Goal]:
+    ratio = medians.figure("by turns", "ratio")
+    return [Goal(f"partitions: evaluation, {CUT} / {ONE}", ratio, 1.05, 1.15, True)]
+
+
+def goals_of_files(medians: Medians) -> list[Goal]:
+    return [
+        Goal(
+            f"partitions: {what}, {FILES} / {ONE}",
+            medians.ratio((FILES, figure), (ONE, figure)),
+            goal,
+            least,
+            True,
+        )
+        for what, figure, goal, least in (
+            ("evaluation", EVALUATION, 1.2, 1.5),
+            ("memory of a fit", MEMORY, 0.3, 0.4),
+        )
+    ]
+
+
+def goals_of_cluster(medians: Medians) -> list[Goal]:
+    speedup = medians.ratio((ONE, WALL), (WORKERS, WALL))
+    return [
+        Goal(f"partitions: {ENGINE}", medians.figure("engine", ENGINE), 50, 70, True),
+        Goal(f"partitions: {ONE} / {WORKERS}, wall", speedup, 1.7, 1.5),
+    ]
+
+
+def goals_of_kills(medians: Medians) -> list[Goal]:
+    return [
+        Goal(f"partitions: {SURVIVED}", medians.figure("killed", SURVIVED), N_KILLS, N_KILLS),
+        Goal(f"partitions: {SAME}", medians.figure("killed", SAME), N_KILLS, N_KILLS),
+        Goal(f"partitions: {WITHOUT}", medians.figure("none", WITHOUT), 60, 60, True),
+    ]
+
+
+BENCHMARKS = {
+    "partitions-cost": Benchmark(
+        f"One evaluation of the same data in one place and in {CUT} of 200,000 tokens",
+        {"by turns": cost},
+        goals_of_cost,
+        task="chunking",
+    ),
+    "partitions-files": Benchmark(
+        f"Out of core: {COPIES} x CoNLL-2000 in files, one in memory at a time",
+        {ONE: partial(out_of_core, False), FILES: partial(out_of_core, True)},
+        goals_of_files,
+        task="chunking",
+    ),
+    "partitions-cluster": Benchmark(
+        f"A Dask cluster of this machine: what it costs, and {WORKERS}",
+        {"engine": engine, ONE: partial(workers, 0), WORKERS: partial(workers, 2)},
+        goals_of_cluster,
+        task="chunking",
+    ),
+    "partitions-kills": Benchmark(
+        "Workers that are killed, and a cluster without any",
+        {"killed": kills, "none": no_workers},
+        goals_of_kills,
+        task="chunking",
+    ),
+}
