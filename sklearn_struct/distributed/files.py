@@ -34,6 +34,8 @@ class FileShards:
     are mapped into memory, and read again in each evaluation: from the cache of the operating
     system, as far as this has room for them.
 
+    Read more in :doc:`/user_guide/large_data`.
+
     Parameters
     ----------
     folder : str or path
@@ -43,6 +45,11 @@ class FileShards:
         A partition is a tuple (X, y) or (X, y, sample_weight), as `fit` takes them, or a function
         without arguments that returns one. A function is called when its partition is read, and
         its result is not kept.
+
+    See Also
+    --------
+    fit_partitions : Fits on them.
+    sklearn_struct.dask.Distributed : Partitions on the workers of a cluster.
 
     Examples
     --------
@@ -68,14 +75,36 @@ class FileShards:
         return len(self.states)
 
     def advance(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> None:
-        """Replace each state by ``function(state, *arguments)``, with large arrays in a file."""
+        """Replace what is known of each partition, its state. `fit_partitions` calls this.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(state, *arguments)`` returns the next state of a partition. What is given
+            for it is the first one.
+        *arguments : sequence
+            Of one argument for each partition.
+        """
         for i, of_partition in enumerate(zip(*arguments, strict=True)):
             self.states[i] = self._done(i, function, of_partition)
             # the new state may have arrays of the old one
             self._put_away(i)
 
     def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        """What ``function(state, *arguments)`` gives for each state."""
+        """Ask something of each partition. `fit_partitions` calls this.
+
+        Parameters
+        ----------
+        function : callable
+            It is called as ``function(state, *arguments)``.
+        *arguments : sequence
+            Of one argument for each partition.
+
+        Returns
+        -------
+        list
+            What it returns for each partition, in their order.
+        """
         results = []
         every = zip(*arguments, strict=True) if arguments else ((),) * len(self)
         for i, of_partition in enumerate(every):

@@ -80,14 +80,17 @@ def parts_of(estimator: Any) -> tuple[Any, Any]:
 
 
 def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
-    """A copy of the estimator, or of the Pipeline, fitted on all partitions.
+    """A copy of an estimator, or of a Pipeline, fitted on all partitions.
+
+    Read more in :doc:`/user_guide/large_data`.
 
     Parameters
     ----------
-    estimator : estimator or Pipeline
-        Not changed.
-    shards : Shards
-        What `partitions.Partition` says is in them.
+    estimator : LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF or Pipeline
+        It is not changed. A Pipeline has a `FeatureTemplates` or a `SequenceVectorizer` before the
+        model.
+    shards : FileShards
+        The partitions.
     init : fitted estimator of the same family, default=None
         Start from its weights.
 
@@ -103,7 +106,25 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     EmptyDataError
         If there is nothing to learn from.
     ValueError
-        If the solver goes from one example to the next, and errors of `fit`.
+        If the solver goes from one example to the next. Other errors are those of the estimator's
+        own `fit`; a note says in which partition.
+
+    See Also
+    --------
+    FileShards : Partitions in files.
+    sklearn_struct.dask.Distributed : The same on a cluster.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from sklearn_struct import MEMM
+    >>> from sklearn_struct.distributed import FileShards, fit_partitions
+    >>> first = [["the", "cat"]], [["DET", "NOUN"]]
+    >>> second = [["a", "bird"]], [["DET", "NOUN"]]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     memm = fit_partitions(MEMM(), FileShards(folder, [first, second]))
+    >>> memm.predict([["the", "bird"]])[0]
+    ['DET', 'NOUN']
     """
     if len(shards) == 0:
         raise EmptyDataError("there are no partitions")
