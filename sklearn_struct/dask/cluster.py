@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import dask
@@ -20,6 +23,10 @@ NO_WORKERS = 50.0
 # seconds after which a cluster gives up a worker that it starts again: less than the import of
 # this package may take on a busy machine, with 15 by default
 LOST_WORKER = 600.0
+# of malloc.h, and bytes: the largest that the library would choose by itself
+M_TRIM_THRESHOLD = -1
+M_MMAP_THRESHOLD = -3
+KEPT = 1 << 25
 # slices of the weights go with the tasks that read them
 LARGE_GRAPH = "10GB"
 
@@ -35,8 +42,22 @@ class Work:
         self.arguments = arguments
 
 
+@cache
+def keep_freed_memory() -> None:
+    """Let this process use again what it has freed, where its memory is that of the GNU C library.
+
+    Dask has its workers return memory to the system at once. An evaluation frees hundreds of
+    megabytes in small pieces, and would get each page anew, which takes as long as all else.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(M_TRIM_THRESHOLD, KEPT)
+        mallopt(M_MMAP_THRESHOLD, KEPT)
+
+
 def done(state: Any, work: Work) -> Any:
     """The task of a worker."""
+    keep_freed_memory()
     return at_partition(work.number, work.function, state, *work.arguments)
 
 
