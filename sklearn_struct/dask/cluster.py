@@ -10,9 +10,12 @@ from functools import cache
 from typing import Any
 
 import dask
+from dask.sizeof import sizeof
 from dask.utils import parse_timedelta
 from distributed import Client
 
+from sklearn_struct.distributed.arrays_of_states import memory_of
+from sklearn_struct.distributed.partitions import Reading, Shard
 from sklearn_struct.distributed.shards import at_partition
 
 __all__ = ["ClusterShards", "Work", "patient_cluster"]
@@ -29,6 +32,15 @@ M_MMAP_THRESHOLD = -3
 KEPT = 1 << 25
 # slices of the weights go with the tasks that read them
 LARGE_GRAPH = "10GB"
+
+
+@sizeof.register(Reading)
+@sizeof.register(Shard)
+def _size(state: Any) -> int:
+    """Bytes of a state. By itself Dask takes it for small, and hands it to idle workers, which
+    takes longer than any evaluation.
+    """
+    return memory_of(state)
 
 
 class Work:

@@ -76,8 +76,22 @@ def futures_of(client: Client, X: Any, y: Any, sample_weight: Any) -> list[Any]:
     columns = {name: [next(futures) for _ in of_name] for name, of_name in parts.items()}
     none = [None] * n
     columns = {name: columns.get(name, none) for name in given}
-    together: list[Any] = client.map(partition, *columns.values(), pure=False)
-    return together
+    rows = list(zip(*columns.values(), strict=True))
+    if len(delayed) < len(flat):
+        # where data are already, they stay
+        return [client.submit(partition, *row, pure=False) for row in rows]
+    return [
+        client.submit(partition, *row, pure=False, workers=who, allow_other_workers=who is not None)
+        for row, who in zip(rows, spread(client, n), strict=True)
+    ]
+
+
+def spread(client: Client, n: int) -> list[str | None]:
+    """A worker for each of n partitions, so that all have about as many: each evaluation waits for
+    the one that has most.
+    """
+    workers: list[str] = sorted(client.nthreads())
+    return [workers[i * len(workers) // n] for i in range(n)] if workers else [None] * n
 
 
 def partition(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from sklearn_struct.compiled.simd import aligned
 
-__all__ = ["Buffer", "maps_of", "replaced", "roots_of", "taken_buffers"]
+__all__ = ["Buffer", "maps_of", "memory_of", "replaced", "roots_of", "taken_buffers"]
 
 # bytes of an array from which on it is worth a page of a file
 LARGE = 1 << 16
@@ -38,6 +38,15 @@ def roots_of(state: Any) -> list[np.ndarray]:
         if root.nbytes >= LARGE and contiguous and not isinstance(base, mmap.mmap):
             roots[root.ctypes.data] = root
     return list(roots.values())
+
+
+def memory_of(state: Any) -> int:
+    """Bytes of all arrays of a state, of those that share memory once."""
+    roots = {}
+    for array in _arrays(state, set()):
+        root, _ = root_of(array)
+        roots[id(root)] = root
+    return sum(root.nbytes for root in roots.values())
 
 
 def maps_of(state: Any) -> list[mmap.mmap]:
