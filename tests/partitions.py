@@ -155,6 +155,26 @@ CASES = {
         same,
         True,
     ),
+    "rare pairs": (
+        LinearChainCRF(min_frequency=3, transition_features="observed", **TIGHT),
+        as_lists,
+        same,
+        False,
+    ),
+    "rare and open": (
+        LinearChainCRF(
+            min_frequency=6, edge_features=["cat"], transition_features="observed", **TIGHT
+        ),
+        as_lists,
+        partly,
+        False,
+    ),
+    "rare features": (
+        LinearChainCRF(C=0.1, min_frequency=20, feature_pairs="all", **TIGHT),
+        as_dicts,
+        same,
+        True,
+    ),
     "order 2": (LinearChainCRF(order=2, **TIGHT), as_lists, same, False),
     "edges": (
         LinearChainCRF(edge_features=["cat", "3"], order=2, **TIGHT),

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.simd import aligned
-
 __all__ = ["Buffer", "maps_of", "memory_of", "replaced", "roots_of", "taken_buffers"]
 
 # bytes of an array from which on it is worth a page of a file
 LARGE = 1 << 16
+# bytes of a line of the cache, at which vectors begin
+LINE = 64
 PACKAGES = ("sklearn_struct", "scipy")
 
 
@@ -69,8 +69,12 @@ class Buffer(NamedTuple):
 
     def give(self) -> None:
         """Let the object have it again."""
-        size = int(np.prod(self.shape))
-        vars(self.owner)[self.name] = aligned(size, self.dtype).reshape(self.shape)
+        n_bytes = int(np.prod(self.shape)) * self.dtype.itemsize
+        # pages of the system are zeros already: to write them would take as long as to use them
+        memory = np.zeros(n_bytes + LINE, np.uint8)
+        start = -memory.ctypes.data % LINE
+        array = memory[start : start + n_bytes].view(self.dtype).reshape(self.shape)
+        vars(self.owner)[self.name] = array
 
 
 def taken_buffers(state: Any) -> list[Buffer]:

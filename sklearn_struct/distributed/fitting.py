@@ -131,7 +131,8 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     encoder, model = parts_of(estimator)
     model = clone(model)
     model._validate_params()
-    _check(model)
+    # before anything is read
+    refuse_stochastic(model.solver)
     progress = Progress(model, None, None, None)
     posed = pose(model, encoder, shards)
     _learn(model, posed, init, progress)
@@ -145,16 +146,6 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
             whole.steps[s] = (name, posed.encoder)
     whole.steps[-1] = (whole.steps[-1][0], model)
     return whole
-
-
-def _check(model: Any) -> None:
-    """Refuse what has no sum over partitions, before anything is read."""
-    refuse_stochastic(model.solver)
-    if model.min_frequency > 1:
-        raise ValueError(
-            f"min_frequency={model.min_frequency} of {type(model).__name__} counts pairs, which "
-            "is not done over partitions: drop rare features by that of the encoder"
-        )
 
 
 class Posed(NamedTuple):
@@ -184,7 +175,13 @@ def pose(model: Any, encoder: Any, shards: Shards) -> Posed:
         class_weight = class_weights(model, shards.ask(label_sums))
     shards.advance(weigh, [class_weight] * n)
     observed = shards.ask(observe)
-    model._pattern = pattern = merged_pattern(merged, observed, model.n_features_in_)
+    model._pattern = pattern = merged_pattern(
+        merged,
+        observed,
+        model.n_features_in_,
+        model.min_frequency,
+        model.transition_features == "observed",
+    )
     total = sum(seen.weight for seen in observed)
     of_shards = of_partitions(pattern, merged, observed)
     shards.advance(bind, of_shards, [solver] * n, [total] * n, [merged.size] * n)

@@ -127,8 +127,16 @@ def class_weights(model: Any, sums: Sequence[np.ndarray]) -> dict[Any, float]:
     return dict(zip(model.classes_.tolist(), balanced(seen).tolist(), strict=True))
 
 
-def merged_pattern(merged: Merged, observed: Sequence[Observed], n_features: int) -> Pattern:
-    """Which weights all data show."""
+def merged_pattern(
+    merged: Merged,
+    observed: Sequence[Observed],
+    n_features: int,
+    min_frequency: int,
+    observed_transitions: bool,
+) -> Pattern:
+    """Which weights all data show, often enough; `observed_transitions` says whether transitions,
+    too, must be seen.
+    """
     parts = [
         (seen.pattern, columns)
         for seen, columns in zip(observed, merged.columns, strict=True)
@@ -137,7 +145,15 @@ def merged_pattern(merged: Merged, observed: Sequence[Observed], n_features: int
     if not parts:
         raise EmptyDataError("no sequence has a positive weight")
     check_sum(np.array([seen.weight for seen in observed]))
-    return union(parts, n_features, merged.edges)
+    pattern = union(parts, n_features, merged.edges, min_frequency)
+    if min_frequency == 1 or not observed_transitions:
+        return pattern
+    of_parts = [seen.transitions for seen in observed if seen.transitions is not None]
+    families = tuple(
+        family._replace(columns=np.flatnonzero(np.sum(counts, axis=0) >= min_frequency))
+        for family, *counts in zip(pattern.families, *of_parts, strict=True)
+    )
+    return pattern._replace(families=families)
 
 
 def of_partitions(

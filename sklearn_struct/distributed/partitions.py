@@ -5,6 +5,7 @@ Each function gets the state of a partition. States are values that Dask may mov
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -16,13 +17,14 @@ from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.encoding.features.merged_encoders import EncoderPart, encoded_part
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list, form, largest_sum
+from sklearn_struct.estimators.chains.observed_weights import count_transitions
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.finite_scores import check_learned
 from sklearn_struct.estimators.fitting.sample_weights import Weights, is_per_token, of_examples
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.objectives.patterns_of_parts import Restricted
-from sklearn_struct.objectives.weight_patterns import Pattern
+from sklearn_struct.objectives.weight_patterns import COUNTED, Pattern
 
 __all__ = [
     "Labelling",
@@ -109,13 +111,14 @@ class Labelling(NamedTuple):
 
 class Observed(NamedTuple):
     """Which weights the sequences of a partition show (None: there is nothing to learn from), the
-    sum of their weights, and numbers of examples and tokens.
+    sum of their weights, and the number of examples. If rare weights are dropped, pairs have
+    frequencies as their data, and so have the ``transitions`` of each family.
     """
 
     pattern: Pattern | None
     weight: float
     n_examples: int
-    n_tokens: int
+    transitions: list[np.ndarray] | None = None
 
 
 class Shard(NamedTuple):
@@ -250,17 +253,23 @@ def observe(reading: Reading) -> Observed:
     """Which weights a partition shows."""
     weights = reading.weights
     if reading.sequences is None:
-        return Observed(None, _weight_of_empty(reading), 0, 0)
+        return Observed(None, _weight_of_empty(reading), 0)
+    if weights is None or reading.codes is None:
+        return Observed(None, 0.0, 0)
     X = reading.sequences.X
-    if weights is None:
-        return Observed(None, 0.0, 0, X.stored.shape[0])
-    pattern = reading.model._observe(reading.sequences, reading.codes, weights.token)
+    model = reading.model
+    transitions = None
+    if model.min_frequency > 1:
+        choice = model._weight_choice()
+        K = len(model.classes_)
+        transitions = count_transitions(choice, K, X, reading.codes, weights.token)
+        # what is rare here may be frequent in all data
+        model = copy.copy(model)
+        model.min_frequency = COUNTED
+    pattern = model._observe(reading.sequences, reading.codes, weights.token)
     learnable = (weights.sequence != 0) & (X.lengths > 0)
     return Observed(
-        pattern,
-        float(weights.sequence.sum()),
-        int(np.count_nonzero(learnable)),
-        X.stored.shape[0],
+        pattern, float(weights.sequence.sum()), int(np.count_nonzero(learnable)), transitions
     )
 
 

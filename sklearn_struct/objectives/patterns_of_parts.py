@@ -29,15 +29,22 @@ class Restricted(NamedTuple):
     place: Place
 
 
-def union(parts: Sequence[tuple[Pattern, Columns]], n_features: int, edges: np.ndarray) -> Pattern:
+def union(
+    parts: Sequence[tuple[Pattern, Columns]],
+    n_features: int,
+    edges: np.ndarray,
+    min_frequency: int = 1,
+) -> Pattern:
     """The weights that one of the parts has, for data of `n_features`, of which `edges` condition
     cliques.
 
-    That is the pattern of all data, as a pair exists where it was seen.
+    That is the pattern of all data, as a pair exists where it was seen. With a `min_frequency` of
+    more than 1 it exists if its frequencies, which pairs of parts have as their data, sum to that.
     """
     first = parts[0][0]
+    least = min_frequency
     node = _all_pairs(
-        [(pattern.node, columns) for pattern, columns in parts], n_features, first.n_labels
+        [(pattern.node, columns) for pattern, columns in parts], n_features, first.n_labels, least
     )
     families = []
     for f, family in enumerate(first.families):
@@ -48,7 +55,7 @@ def union(parts: Sequence[tuple[Pattern, Columns]], n_features: int, edges: np.n
         ]
         features = None
         if of_parts:
-            features = _all_pairs(of_parts, len(edges), first.widths[f])
+            features = _all_pairs(of_parts, len(edges), first.widths[f], least)
         shown = np.unique(np.concatenate([pattern.families[f].columns for pattern, _ in parts]))
         families.append(CliquePattern(family.size, len(edges), features, shown))
     return Pattern(n_features, first.n_labels, node, tuple(families), edges, first.fit_intercept)
@@ -91,19 +98,29 @@ def _edge_numbers(of_part: np.ndarray, columns: Columns, edges: np.ndarray) -> n
 
 
 def _all_pairs(
-    parts: Sequence[tuple[CSR | None, Columns]], n_features: int, width: int
+    parts: Sequence[tuple[CSR | None, Columns]], n_features: int, width: int, least: int
 ) -> CSR | None:
-    """The pairs of all parts, ordered by feature, then label; None where parts have every one."""
+    """The pairs of all parts that are frequent enough, ordered by feature, then label; None where
+    parts have every one.
+    """
     keys = np.empty(0, np.int64)
+    counts: np.ndarray = np.empty(0)
     for pairs, columns in parts:
         if pairs is None:
             return None
         feature = np.repeat(np.arange(len(pairs.indptr) - 1), np.diff(pairs.indptr))
         if columns is not None:
             feature = columns[feature].astype(np.int64)
-        of_part = (feature * width + pairs.indices)[feature >= 0]
+        is_known = feature >= 0
+        of_part = (feature * width + pairs.indices)[is_known]
         # part by part: no more than two lists of keys are there at once
-        keys = np.union1d(keys, of_part)
+        if least == 1:
+            keys = np.union1d(keys, of_part)
+            continue
+        keys, places = np.unique(np.concatenate([keys, of_part]), return_inverse=True)
+        counts = np.bincount(places, weights=np.concatenate([counts, pairs.data[is_known]]))
+    if least > 1:
+        keys = keys[counts >= least]
     feature, label = np.divmod(keys, width)
     indptr = np.zeros(n_features + 1, np.int64)
     np.cumsum(np.bincount(feature, minlength=n_features), out=indptr[1:])

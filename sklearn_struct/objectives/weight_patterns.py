@@ -26,6 +26,7 @@ from sklearn_struct.linear.observed_feature_labels import BITS, observed
 from sklearn_struct.objectives.tied_columns import Ties, equal_labels, ties
 
 __all__ = [
+    "COUNTED",
     "CliquePattern",
     "Pattern",
     "Segments",
@@ -40,6 +41,9 @@ __all__ = [
     "segments",
     "split",
 ]
+
+# a least frequency: all pairs that are seen, and as their data by what weight
+COUNTED = 0
 
 # from sparse rows, codes or masks, weights, how many columns there are, and the least frequency
 PairsOf: TypeAlias = Callable[[sp.csr_array, np.ndarray, np.ndarray, int, int], CSR]
@@ -174,7 +178,7 @@ def observed_pairs(
     `min_frequency`.
     """
     few = X.shape[1] * width <= BITS * X.nnz  # else the bits would take more memory than X
-    if few and min_frequency <= 1 and np.all(weight > 0):
+    if few and min_frequency == 1 and np.all(weight > 0):
         # a bit may be set in any order, and twice: no copy with sorted indices is needed
         return observed(csr(X, canonical=False), codes, X.shape[1], width)
     # ones, as it matters that a value is stored, not which
@@ -207,7 +211,11 @@ def all_pairs(
         X.indices, weights=np.repeat(weight, np.diff(X.indptr)), minlength=X.shape[1]
     )
     # 0, so that features which X never has get their weights, too: "all" means all
-    return _pairs_of(counts >= (min_frequency if min_frequency > 1 else 0), width)
+    kept = counts >= (min_frequency if min_frequency > 1 else 0)
+    pairs = _pairs_of(kept, width)
+    if min_frequency == COUNTED:
+        pairs = pairs._replace(data=np.repeat(counts[kept], width))
+    return pairs
 
 
 def node_pairs(
@@ -230,7 +238,11 @@ def node_pairs(
     right = each_pair(n_dense, width)
     indptr = np.concatenate([left.indptr, left.indptr[-1] + right.indptr[1:]])
     indices = np.concatenate([left.indices, right.indices])
-    return CSR(indptr, indices, right.data)
+    data = right.data
+    if min_frequency == COUNTED:
+        # each number of a dense column is there, so no frequency is too high
+        data = np.concatenate([left.data, np.full(len(right.indices), np.inf)])
+    return CSR(indptr, indices, data)
 
 
 def _pairs_of(kept: np.ndarray, width: int) -> CSR:

@@ -153,8 +153,6 @@ def test_what_cannot_be_fitted_on_partitions():
         fit_partitions(make_pipeline(TokenTransformer(StandardScaler()), LinearChainCRF()), shards)
     with pytest.raises(ValueError, match=r"hinge.*softmax_margin"):
         fit_partitions(LinearChainCRF(loss="hinge"), shards)
-    with pytest.raises(ValueError, match="min_frequency=2 of LinearChainCRF"):
-        fit_partitions(LinearChainCRF(min_frequency=2), shards)
 
 
 def test_data_that_teach_nothing():

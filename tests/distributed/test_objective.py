@@ -11,7 +11,9 @@ from sklearn_struct.distributed.fitting import parts_of, pose
 from sklearn_struct.distributed.partitions import value_and_grad
 
 # losses of missing labels, of costs and of windows have no second derivatives
-DIFFERENTIABLE = sorted({*CASES} - {"partial", "all edges", "softmax margin", "windows"})
+DIFFERENTIABLE = sorted(
+    {*CASES} - {"partial", "all edges", "rare and open", "softmax margin", "windows"}
+)
 
 
 def whole(estimator, X, y, weight):

@@ -64,7 +64,11 @@ class BaseChain(ChainParameters, BaseStructured):
         return inference.structure(sequences.X.offsets)
 
     def _observe(self, sequences: Sequences, codes: np.ndarray, weight: np.ndarray) -> Pattern:
-        choice = WeightChoice(
+        return observe(self._weight_choice(), self._width(), sequences.X, codes, weight)
+
+    def _weight_choice(self) -> WeightChoice:
+        """What the parameters say of weights."""
+        return WeightChoice(
             self._inference().order,
             self.feature_pairs,
             self.transition_features,
@@ -72,7 +76,6 @@ class BaseChain(ChainParameters, BaseStructured):
             self.min_frequency,
             self.fit_intercept,
         )
-        return observe(choice, self._width(), sequences.X, codes, weight)
 
     def _transitions(self) -> Transitions | None:
         """What `allowed_transitions` allows; None is everything."""

@@ -20,7 +20,7 @@ from sklearn_struct.objectives.weight_patterns import (
     observed_pairs,
 )
 
-__all__ = ["WeightChoice", "edge_columns", "observe"]
+__all__ = ["WeightChoice", "count_transitions", "edge_columns", "observe"]
 
 
 class WeightChoice(NamedTuple):
@@ -95,9 +95,26 @@ def _of_codes(
         features = pairs(rows, shown, of_cliques, width, least)
     seen = np.ones(width, dtype=bool)
     if choice.transition_features == "observed":
-        counts = np.bincount(shown, weights=of_cliques, minlength=width)
+        counts = _counts_of_columns(codes, weight, family, K)
         seen = counts >= least if least > 1 else counts > 0
     return CliquePattern(size, len(columns), features, np.flatnonzero(seen))
+
+
+def _counts_of_columns(codes: np.ndarray, weight: np.ndarray, family: Family, K: int) -> np.ndarray:
+    """Weight of the cliques that have each labelling, or that may have it."""
+    of_cliques = weight[family.nodes].min(axis=1)
+    if codes.ndim == 2:
+        return _counts_of_moves(codes.astype(np.float64), of_cliques, family)
+    width = n_columns(K, family.nodes.shape[1])
+    return np.bincount(columns_of(codes, family, K), weights=of_cliques, minlength=width)
+
+
+def count_transitions(
+    choice: WeightChoice, K: int, X: SequenceArray, codes: np.ndarray, weight: np.ndarray
+) -> list[np.ndarray]:
+    """For each family by what weight its columns are seen."""
+    families = chain(X.offsets, choice.order).families
+    return [_counts_of_columns(codes, weight, family, K) for family in families]
 
 
 def _of_masks(
@@ -116,7 +133,7 @@ def _of_masks(
         features = all_pairs(rows, masks, of_cliques, width, least)
     every = np.arange(width)
     if choice.transition_features == "observed":
-        counts = _counts_of_moves(masks.astype(np.float64), of_cliques, family)
+        counts = _counts_of_columns(masks, weight, family, K)
         every = every[counts >= least if least > 1 else counts > 0]
     return CliquePattern(size, len(columns), features, every)
 
