@@ -328,6 +328,7 @@ def test_all_choices_have_cases():
 
 NEW = {  # which no earlier version has
     "ConstraintDrivenHMM",
+    "Distributed",
     "FactorialCRF",
     "GraphCRF",
     "GridCRF",
