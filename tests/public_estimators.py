@@ -40,9 +40,13 @@ __all__ = [
 
 
 def public_classes() -> list[type]:
-    """With `fit`, and not abstract, in any module of the package."""
+    """With `fit`, and not abstract, in any module of the package, but for those of a cluster: these
+    fit others, which are here.
+    """
     classes = set()
     for module in pkgutil.walk_packages(sklearn_struct.__path__, "sklearn_struct."):
+        if module.name.startswith("sklearn_struct.dask"):
+            continue
         members = vars(import_module(module.name))
         classes |= {
             members[name]

@@ -328,7 +328,6 @@ def test_all_choices_have_cases():
 
 NEW = {  # which no earlier version has
     "ConstraintDrivenHMM",
-    "Distributed",
     "FactorialCRF",
     "GraphCRF",
     "GridCRF",
