@@ -1,0 +1,62 @@
+"""What Dask is told of states, and where partitions go."""
+
+from __future__ import annotations
+
+import dask
+import numpy as np
+import pytest
+from dask.sizeof import sizeof
+from distributed import Client, LocalCluster
+from partitions import cut, data_of, in_memory
+
+from sklearn_struct.dask.cluster import ClusterShards, keep_freed_memory
+from sklearn_struct.dask.collections import futures_of, spread
+from sklearn_struct.distributed.fitting import parts_of, pose
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        LocalCluster(
+            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.wait_for_workers(3)
+        yield client
+
+
+def test_dask_knows_how_large_a_shard_is():
+    """Else it would take it for a few bytes, and move it to workers that have nothing to do."""
+    estimator, X, y, _ = data_of("templates")
+    encoder, model = parts_of(estimator)
+    shards = in_memory(2, X, y)
+    pose(model, encoder, shards)
+    for shard in shards.states:
+        of_X = shard.objective.potentials.node_map.entries.indices.nbytes
+        assert sizeof(shard) > of_X + shard.model._pattern.node.indices.nbytes
+
+
+def test_partitions_are_spread(client):
+    counts = {}
+    for who in spread(client, 7):
+        counts[who] = counts.get(who, 0) + 1
+    assert sorted(counts) == sorted(client.nthreads())
+    assert sorted(counts.values()) == [2, 2, 3]
+
+
+def test_all_workers_have_some(client):
+    estimator, X, y, _ = data_of("templates")
+    encoder, model = parts_of(estimator)
+    delayed = [[dask.delayed(list)(part[c]) for part in cut(6, X, y)] for c in (0, 1)]
+    shards = ClusterShards(client, futures_of(client, *delayed, None))
+    objective = pose(model, encoder, shards).objective
+    objective.value_and_grad(np.zeros(objective.size))
+    holders = [who for place in client.who_has(shards.states).values() for who in place]
+    assert sorted(map(holders.count, client.nthreads())) == [2, 2, 2]
+
+
+def test_memory_is_kept_once():
+    assert keep_freed_memory() is None
+    keep_freed_memory()
+    assert keep_freed_memory.cache_info().hits >= 1
