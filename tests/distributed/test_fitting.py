@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from partitions import (
@@ -39,6 +41,7 @@ from sklearn_struct.exceptions import (
     LengthMismatchError,
     UnknownLabelError,
 )
+from sklearn_struct.persistence import load, save
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -192,3 +195,20 @@ def test_errors_say_in_which_partition():
     assert error.value.__notes__ == ["in partition 1"]
     with pytest.raises(InputTypeError, match="a partition of X is a int"):
         fit_partitions(LinearChainCRF(), InMemory([Partition(3, [])]))
+
+
+@pytest.mark.parametrize("name", ["templates", "dicts", "rare", "dense"])
+def test_what_was_fitted_is_saved_and_goes_on_as_any_other(name, tmp_path):
+    pytest.importorskip("safetensors")
+    estimator, X, y, _ = data_of(name)
+    fitted = fit_partitions(estimator, in_memory(3, X, y))
+    save(fitted, tmp_path / "model.safetensors")
+    loaded = load(tmp_path / "model.safetensors")
+    assert list(loaded.predict(X)) == list(fitted.predict(X))
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert list(copy.predict(X)) == list(fitted.predict(X))
+    # from these weights nothing is left to do
+    model = model_of(fitted)
+    tokens = fitted[:-1].transform(X) if hasattr(fitted, "steps") else X
+    again = clone(model).fit(tokens, y, init=model)
+    assert again.n_iter_ <= 1
