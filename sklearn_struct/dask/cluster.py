@@ -120,27 +120,22 @@ def patient_cluster(client: Client) -> Iterator[None]:
 
     What a user has set for workers that are missing stays.
     """
+
+    # inside of this function it travels as it is, to schedulers that do not have this package
+    def change(seconds: float | None, dask_scheduler: Any = None) -> float | None:
+        before: float | None = dask_scheduler.no_workers_timeout
+        if before is None or seconds is None:
+            dask_scheduler.no_workers_timeout = seconds
+        return before
+
     name = "distributed.deploy.lost-worker-timeout"
     lost = max(parse_timedelta(dask.config.get(name)), LOST_WORKER)
     settings = {name: lost, "distributed.admin.large-graph-warning-threshold": LARGE_GRAPH}
     # the former is read by a cluster of this process when it loses a worker
     with dask.config.set(settings):
-        before = client.run_on_scheduler(set_no_workers_timeout, NO_WORKERS)
+        before = client.run_on_scheduler(change, NO_WORKERS)
         try:
             yield
         finally:
             if before is None:
-                client.run_on_scheduler(reset_no_workers_timeout)
-
-
-def set_no_workers_timeout(seconds: float, dask_scheduler: Any = None) -> float | None:
-    """Let tasks fail if there are no workers for so long; return for how long they wait by now."""
-    before: float | None = dask_scheduler.no_workers_timeout
-    if before is None:
-        dask_scheduler.no_workers_timeout = seconds
-    return before
-
-
-def reset_no_workers_timeout(dask_scheduler: Any = None) -> None:
-    """Let tasks wait for workers."""
-    dask_scheduler.no_workers_timeout = None
+                client.run_on_scheduler(change, None)
