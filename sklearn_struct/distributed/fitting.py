@@ -201,5 +201,5 @@ def _learn(model: Any, posed: Posed, init: Any, progress: Progress) -> None:
     settings = model._iteration_settings()
     iterations = Iterations(model._learned, progress, settings, objective.total_weight)
     learned = solve(model._minimisation(), posed.solver, objective, w0, iterations)
-    model.__dict__.update(learned)
+    model.__dict__.update(learned | {"solver_": posed.solver})
     objective.shards.ask(check_weights, objective.slices(model._w))
