@@ -259,3 +259,40 @@ def test_blocks_leave_no_memory_behind(n_labels):
         tracemalloc.stop()
     assert len(steps.blocks) >= 100
     assert after - before < 20 * len(steps.blocks)
+
+
+def of_codes(codes, weight, stop=True):
+    """A training of three labels, of sequences of three tokens."""
+    n = len(codes)
+    observed = Observed([], np.arange(n, dtype=float)[:, None], np.arange(0, n + 1, 3))
+    options = Options(1, [], stop, 0.0, 0.0, np.ones(1))
+    return Training(observed, np.array(codes, np.int32), np.array(weight), 3, options, Pool())
+
+
+@pytest.mark.parametrize("stop", [True, False])
+def test_what_follows_a_label_that_nobody_expects_stays(stop):
+    steps = of_codes([0, 1, 0, 1, 1, 0], [1.0, 1.0], stop)
+    model = random_start(steps, np.random.RandomState(0))
+    learned = steps.maximise(steps.expect(model)[0]).markov
+    np.testing.assert_allclose(learned.transition[2], model.markov.transition[2], rtol=1e-12)
+    np.testing.assert_allclose(learned.stop[2], model.markov.stop[2], rtol=1e-12, atol=1e-12)
+    assert np.all(learned.transition[:2, 2] == -np.inf)
+
+
+@pytest.mark.parametrize(
+    ("codes", "weight", "is_counted"),
+    [
+        ([0, 1, 2, 0, 0, 0], [1.0, 1.0], True),
+        ([0, 1, -1, 0, 0, 0], [1.0, 1.0], False),
+        ([0, 1, 2, -1, -1, -1], [1.0, 0.0], True),  # what does not count need not be known
+        ([-1] * 6, [1.0, 1.0], False),
+        ([-1] * 6, [0.0, 0.0], True),
+    ],
+)
+def test_where_nothing_is_hidden_that_counts_counts_are_all(codes, weight, is_counted):
+    assert of_codes(codes, weight).is_counted == is_counted
+
+
+def test_blocks_are_about_as_large_as_each_other():
+    steps = of_codes([0] * 9000, [1.0] * 3000)
+    assert [block.structure.offsets[-1] for block in steps.blocks] == [2250, 2250, 2250, 2250]
