@@ -44,10 +44,13 @@ def sag_lbfgs(
 
     done = 0
     stopped = False
+    lowest = np.inf
 
     def counted(n_iter: int, w: np.ndarray, value: float) -> bool:
-        nonlocal stopped
-        stopped = callback is not None and callback(done + n_iter, w, value)
+        nonlocal stopped, lowest
+        # near the optimum values rise by their rounding errors
+        lowest = min(value, lowest)
+        stopped = callback is not None and callback(done + n_iter, w, lowest)
         return stopped
 
     def hopeless(n_iter: int, steepest: float) -> bool:
@@ -79,7 +82,7 @@ def sag_lbfgs(
             callback=counted,
         )
         here = evaluate(objective, further.w, 0.0, l2, tol)
-        best = here._replace(n_iter=done + further.n_iter)
+        best = here._replace(value=min(here.value, lowest), n_iter=done + further.n_iter)
         if not further.converged:
             break
     return best._replace(converged=best.steepest <= tol)
