@@ -67,9 +67,10 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
         - "cg": nonlinear conjugate gradients, for L2.
         - "gradient": steepest ascent with a line search (section 5.1.1 of [1]_), for L2. It needs
           many more iterations.
-        - "auto": with few tokens, edge features or a loss that is not convex "lbfgs", or "owlqn" if
-          ``l1_ratio > 0``. From 20,000 tokens on "sag-lbfgs", and from 1,000 on "sag" if
-          ``l1_ratio > 0``. With ``loss="hinge"``: "frank-wolfe". ``solver_`` has the choice.
+        - "auto": with few tokens, fewer than 100 sequences, edge features or a loss that is not
+          convex "lbfgs", or "owlqn" if ``l1_ratio > 0``. From 20,000 tokens on "sag-lbfgs", and
+          from 1,000 on "sag" if ``l1_ratio > 0``. With ``loss="hinge"``: "frank-wolfe". ``solver_``
+          has the choice.
         - "frank-wolfe": block-coordinate Frank-Wolfe [10]_, for ``loss="hinge"``. It knows how far
           it is from the optimum, see ``gap_``. The penalty is on the intercept, too.
 

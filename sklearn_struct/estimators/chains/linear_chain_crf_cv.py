@@ -31,6 +31,7 @@ from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.solving import Minimisation, choice
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.losses.base import Loss
+from sklearn_struct.objectives.linear_objective import TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 
 __all__ = ["LinearChainCRFCV"]
@@ -130,8 +131,8 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
     >>> crf = LinearChainCRFCV(Cs=[0.01, 1, 100], cv=3).fit(X, y)
     >>> crf.C_
     1.0
-    >>> crf.scores_.mean(axis=0).round(2)
-    array([[0.67, 1.  , 1.  ]])
+    >>> crf.scores_.shape  # folds, values of l1_ratios, values of Cs
+    (3, 1, 3)
     >>> crf.predict([["to", "Rome"]])[0]
     ['O', 'LOC']
     """
@@ -195,18 +196,18 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
             return
         size = largest_sum(sequences.X)
         potentials, data = self._posed(sequences, codes, weights)
-        if start is None and self._leads_on(loss, potentials, data.n_nodes):
+        if start is None and self._leads_on(loss, potentials, data):
             start = first
         w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
         del X, sequences, first, start
         self._learn(potentials, loss, data, w0, progress, size)
 
-    def _leads_on(self, loss: Loss, potentials: LinearPotentials, n_nodes: int) -> bool:
+    def _leads_on(self, loss: Loss, potentials: LinearPotentials, data: TrainingData) -> bool:
         """Whether the final fit is quicker from a minimum of a part of the data, which will not
         pass for its own.
         """
         settings = self._minimisation()
-        solver = choice(settings, loss, potentials, n_nodes)
+        solver = choice(settings, loss, potentials, data)
         return loss.convex and solver in BATCH and settings.tol <= LARGEST_TOL
 
     def _search(self, grid: Grid, X: Any, batch: Batch) -> LinearChainCRF | None:

@@ -201,11 +201,10 @@ class _Step(NamedTuple):
 
 def _steps(settings: Minimisation, grid: Grid, posed: _Posed) -> Iterator[_Step]:
     """All penalties: for each share of L1 the strongest first, with their solvers."""
-    n_nodes = posed.data.n_nodes
     for r, l1_ratio in enumerate(grid.l1_ratios.tolist()):
         for c in np.argsort(grid.Cs, kind="stable").tolist():
             one = settings._replace(C=float(grid.Cs[c]), l1_ratio=l1_ratio)
-            yield _Step(one, choice(one, posed.loss, posed.potentials, n_nodes), (r, c))
+            yield _Step(one, choice(one, posed.loss, posed.potentials, posed.data), (r, c))
 
 
 def _may_be_coarse(steps: list[_Step], posed: _Posed) -> bool:

@@ -241,7 +241,7 @@ class PrototypeMRF(InferenceParameters, BaseChain):
         self.t_ = data.n_examples
         self._stream = None
         settings = self._minimisation()
-        solver = choice(settings, DIFFERENCE, objective.potentials, data.n_nodes)
+        solver = choice(settings, DIFFERENCE, objective.potentials, data)
         with Pool(self.n_jobs) as pool:
             objective = objective.on(pool)
             iterations = Iterations(

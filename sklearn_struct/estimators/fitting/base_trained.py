@@ -102,7 +102,7 @@ class BaseTrained(BaseStructured):
         self._stream = None
         with Pool(self.n_jobs) as pool:
             settings = self._minimisation()
-            solver = choice(settings, loss, potentials, data.n_nodes)
+            solver = choice(settings, loss, potentials, data)
             objective = self._objective(solver, potentials, loss, data).on(pool)
             w0 = self._begin(solver, objective, w0)
             iterations = Iterations(

@@ -14,6 +14,7 @@ from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.base import Loss
+from sklearn_struct.objectives.linear_objective import TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.solvers.arow import adaptive
 from sklearn_struct.solvers.convex_concave import convex_concave
@@ -101,6 +102,7 @@ OF_KINKS = BY_VALUE  # that serve losses without a derivative everywhere
 NO_L1 = "solver={!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0"
 WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
 LARGE = 20_000  # tokens from which on "auto" may begin with sag
+FEWEST_EXAMPLES = 100
 LARGE_IF_L1 = 1000  # fewer, as owlqn often needs a thousand iterations
 # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
 N_TERMS = 450
@@ -126,7 +128,9 @@ class Minimisation(NamedTuple):
     learning_rate: str = "averaged"
 
 
-def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_tokens: int) -> str:
+def choice(
+    settings: Minimisation, loss: Loss, potentials: LinearPotentials, data: TrainingData
+) -> str:
     """The solver that "auto" stands for; ValueError if the one asked for does not serve the penalty
     or the loss.
 
@@ -147,7 +151,10 @@ def choice(settings: Minimisation, loss: Loss, potentials: LinearPotentials, n_t
         raise ValueError(f"solver={solver!r} is for loss='hinge'; use 'lbfgs' or 'auto'")
     if solver == "auto":
         has_l1 = settings.l1_ratio > 0
-        many = n_tokens >= (LARGE_IF_L1 if has_l1 else LARGE)
+        n_tokens = data.n_nodes
+        # its terms are whole sequences
+        many = data.n_examples >= FEWEST_EXAMPLES
+        many &= n_tokens >= (LARGE_IF_L1 if has_l1 else LARGE)
         many &= not potentials.has_clique_features
         # sag's, with as much again for tables
         many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY

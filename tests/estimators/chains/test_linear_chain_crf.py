@@ -454,7 +454,7 @@ def test_verbose_prints_a_line_an_iteration(capsys):
     with pytest.warns(ConvergenceWarning):
         crf.fit(X, y)
     assert "tol=0.0001 is not reached" in capsys.readouterr().out.splitlines()[-1]
-    crf.set_params(verbose=0).fit(X, y)
+    crf.set_params(verbose=0, max_iter=1000).fit(X, y)
     assert capsys.readouterr().out == ""
 
 

@@ -19,7 +19,7 @@ from sklearn_struct.losses.base import Batch
 from sklearn_struct.losses.evidence import Evidence
 
 PAGE = Path(__file__).parents[3] / "docs" / "user_guide" / "graphs_training.rst"
-MISSING = "the same, missing labels"
+MISSING = "missing labels"
 TREES = "piecewise, trees"
 # what errors say, by the words of the tables
 REASONS = {

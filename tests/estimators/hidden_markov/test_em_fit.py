@@ -73,7 +73,9 @@ def test_tol_and_max_iter():
 
 def test_lines_an_iteration(capsys):
     hmm = HMM(n_states=2, tol=1e-3, random_state=0, verbose=1).fit(X)
-    lines = capsys.readouterr().out.splitlines()
+    *lines, end = capsys.readouterr().out.splitlines()
+    stopped = f"[HMM] EM stopped after {hmm.n_iter_} iterations: tol=0.001 is reached; "
+    assert end.startswith(stopped)
     assert lines == [
         f"[HMM] iteration {n + 1}, objective {v:.6f}" for n, v in enumerate(hmm.loss_curve_)
     ]

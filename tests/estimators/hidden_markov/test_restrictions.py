@@ -308,7 +308,7 @@ def test_the_best_of_several_starts(verbose, capsys):
     assert best.n_iter_ == len(lowest)
     assert len({curve[-1] for curve in singles}) > 1
     printed = capsys.readouterr().out
-    assert printed.count("iteration") == (len(lowest) if verbose else 0)
+    assert printed.count("iteration ") == (len(lowest) if verbose else 0)
     again = HMM(n_init=5, n_jobs=2, **options).fit(X)
     np.testing.assert_array_equal(again.transition_logprob_, best.transition_logprob_)
     # known labels and a given model say where EM starts

@@ -195,7 +195,7 @@ def test_equal_seeds_and_any_number_of_threads_give_equal_results(solver, capsys
         assert (again.n_iter_, again.loss_curve_) == (one.n_iter_, one.loss_curve_)
     other = LatentChainCRF(**options | {"random_state": 8}).fit(X, y)
     assert np.any(other._w != one._w)
-    assert capsys.readouterr().out.count("iteration") == one.n_iter_
+    assert capsys.readouterr().out.count("iteration ") == one.n_iter_
 
 
 # ------------------------------------------------------------------------------------------- starts

@@ -293,8 +293,9 @@ def test_tol_is_a_gain_a_token():
 
 def test_verbose(capsys):
     model = EMLPCFG(**FEW, verbose=1).fit(X, Y)
-    lines = capsys.readouterr().out.splitlines()
+    *lines, end = capsys.readouterr().out.splitlines()
     assert len(lines) == model.n_iter_
+    assert end.startswith("[EMLPCFG] EM stopped after ")
     for n, (line, value) in enumerate(zip(lines, model.loss_curve_), start=1):
         found = re.fullmatch(r"\[EMLPCFG\] iteration (\d+), objective (\d+\.\d{6})", line)
         assert (int(found[1]), float(found[2])) == (n, pytest.approx(value, abs=1e-6))
