@@ -122,6 +122,13 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
     .. [1] J. Friedman, T. Hastie and R. Tibshirani, "Regularization paths for generalized linear
        models via coordinate descent", Journal of Statistical Software 33(1), 2010, section 2.5:
        fits that begin at the solution of the last penalty.
+    .. [5] S. Kakade, Y. W. Teh and S. Roweis, "An alternate objective function for Markovian
+       fields", ICML 2002.
+    .. [8] K. Gimpel and N. A. Smith, "Softmax-margin CRFs: training log-linear models with cost
+       functions", NAACL 2010.
+    .. [9] I. Tsochantaridis, T. Joachims, T. Hofmann and Y. Altun, "Large margin methods for
+       structured and interdependent output variables", Journal of Machine Learning Research 6,
+       2005.
 
     Examples
     --------
