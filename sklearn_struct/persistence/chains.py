@@ -36,7 +36,7 @@ from sklearn_struct.persistence.plain_values import (
 from sklearn_struct.solvers.result import Stream
 
 __all__ = [
-    "OF_SOLVERS",
+    "SOLVER_FIELDS",
     "put_chain",
     "put_ge",
     "put_prototype_mrf",
@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 OPTIONAL = (int, type(None))
-OF_SOLVERS: dict[str, Any] = {"solver": str, "gap": float, "gap_certified": bool}
+SOLVER_FIELDS: dict[str, Any] = {"solver": str, "gap": float, "gap_certified": bool}
 
 
 def put_chain(
@@ -111,7 +111,7 @@ def read_chain(
         stored,
         "the model",
         **kinds,
-        **optional(stored, rows_in=bool, n_scales=int, **OF_SOLVERS),
+        **optional(stored, rows_in=bool, n_scales=int, **SOLVER_FIELDS),
     )
     take_optional(chain, stored, "rows_in")
     take_solver(chain, stored)

@@ -14,7 +14,7 @@ from sklearn_struct.estimators.multilabel.base_multilabel import pattern_of
 from sklearn_struct.estimators.multilabel.multilabel_crf import MultiLabelCRF
 from sklearn_struct.exceptions import ModelFileError
 from sklearn_struct.persistence import checks
-from sklearn_struct.persistence.chains import OF_SOLVERS, put_solver, take_solver
+from sklearn_struct.persistence.chains import SOLVER_FIELDS, put_solver, take_solver
 from sklearn_struct.persistence.encoders import Shared
 from sklearn_struct.persistence.graphs import put_convergence, take_convergence
 from sklearn_struct.persistence.nested_estimators import estimator, put_estimator
@@ -73,7 +73,7 @@ def multilabel(model: MultiLabelCRF, stored: dict[str, Any], where: str, shared:
     kinds |= {"n_features_in": OPTIONAL, "fit_intercept": bool, "names": OPTIONAL}
     kinds |= {"estimators": (list, type(None)), "n_iter": int, "t": int}
     kinds |= {"converged": bool, "inference_report": dict}
-    kinds |= optional(stored, rows_in=bool, **OF_SOLVERS)
+    kinds |= optional(stored, rows_in=bool, **SOLVER_FIELDS)
     fields(stored, "the model", **kinds)
     arrays = shared.arrays
     columns = [

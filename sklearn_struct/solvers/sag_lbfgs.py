@@ -13,7 +13,7 @@ import numpy as np
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.objective_protocols import SumOfTerms
 from sklearn_struct.solvers.result import Callback, Result
-from sklearn_struct.solvers.sag import evaluate, sag
+from sklearn_struct.solvers.sag import Remembered, evaluate, sag
 
 __all__ = ["sag_lbfgs"]
 
@@ -34,10 +34,12 @@ def sag_lbfgs(
     tol: float,
     callback: Callback | None = None,
     rng: np.random.RandomState,
+    memory: Remembered | None = None,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2``; the ``n_free`` last entries are unpenalised.
 
-    An iteration is a pass of `sag` or, later, one of `lbfgs`. Stops where `sag` does.
+    An iteration is a pass of `sag` or, later, one of `lbfgs`. Stops where `sag` does. `memory` is
+    that of `sag`.
     """
     if l1:
         raise ValueError("sag_lbfgs is for smooth objectives; use sag or owlqn with an L1 penalty")
@@ -65,6 +67,7 @@ def sag_lbfgs(
         tol=tol,
         callback=counted,
         rng=rng,
+        memory=memory,
         hopeless=hopeless,
     )
     for share in FINER:

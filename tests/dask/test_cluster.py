@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import dask
 import numpy as np
 import pytest
 from dask.sizeof import sizeof
-from distributed import Client, LocalCluster
 from partitions import cut, data_of, in_memory
 
+from sklearn_struct.dask import cluster
 from sklearn_struct.dask.cluster import ClusterShards, keep_freed_memory
 from sklearn_struct.dask.collections import futures_of, spread
 from sklearn_struct.distributed.fitting import parts_of, pose
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(
-            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        client.wait_for_workers(3)
-        yield client
 
 
 def test_dask_knows_how_large_a_shard_is():
@@ -56,7 +47,16 @@ def test_all_workers_have_some(client):
     assert sorted(map(holders.count, client.nthreads())) == [2, 2, 2]
 
 
-def test_memory_is_kept_once():
-    assert keep_freed_memory() is None
+@pytest.mark.skipif(sys.platform != "linux", reason="mallopt is of the GNU C library")
+def test_freed_memory_is_kept_and_set_once(monkeypatch):
+    calls = []
+    library = SimpleNamespace(mallopt=lambda *setting: calls.append(setting))
+    monkeypatch.setattr(cluster.ctypes, "CDLL", lambda name: library)
+    keep_freed_memory.cache_clear()
     keep_freed_memory()
-    assert keep_freed_memory.cache_info().hits >= 1
+    keep_freed_memory()
+    keep_freed_memory.cache_clear()
+    assert calls == [
+        (cluster.M_TRIM_THRESHOLD, cluster.KEPT),
+        (cluster.M_MMAP_THRESHOLD, cluster.KEPT),
+    ]

@@ -21,17 +21,6 @@ from sklearn_struct.distributed.fitting import parts_of, pose
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
-
-
 def bags(n_parts, *arrays):
     """A bag for each array, cut as `partitions.cut` does."""
     columns = list(zip(*cut(n_parts, *arrays), strict=True))[: len(arrays)]

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn_struct.encoding.labels.label_costs import read_cost
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.sample_weights import LabelWeights
+from sklearn_struct.estimators.fitting.solving import OF_TERMS
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.losses.base import Loss
@@ -38,7 +39,7 @@ OF_COSTS: dict[str, Callable[[Inference, np.ndarray | None], Loss]] = {
 }
 # those with their own
 OF_SOLVERS = {"ap": MaxMargin(Chain()), "pa": HINGE, "pa-ii": HINGE, "arow": HINGE}
-CONVEX_ONLY = {"sag", "sag-lbfgs", *OF_SOLVERS}
+CONVEX_ONLY = {*OF_TERMS, *OF_SOLVERS}
 
 
 @with_parameters

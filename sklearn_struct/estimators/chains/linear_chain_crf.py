@@ -10,6 +10,7 @@ from sklearn_struct.estimators.chains.chain_losses import OF_SOLVERS, BaseChainL
 from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
+from sklearn_struct.estimators.fitting.shared_parameters import SOLVERS
 
 __all__ = ["LinearChainCRF"]
 
@@ -169,22 +170,5 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "solver": [
-            StrOptions(
-                {
-                    "auto",
-                    "lbfgs",
-                    "owlqn",
-                    "newton-cg",
-                    "trust-ncg",
-                    "cg",
-                    "gradient",
-                    "sag",
-                    "sag-lbfgs",
-                    "sgd",
-                    "frank-wolfe",
-                    *OF_SOLVERS,
-                }
-            )
-        ],
+        "solver": [StrOptions({*SOLVERS, "frank-wolfe", *OF_SOLVERS})],
     }

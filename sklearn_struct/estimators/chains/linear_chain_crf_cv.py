@@ -28,6 +28,7 @@ from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
+from sklearn_struct.estimators.fitting.shared_parameters import SOLVERS
 from sklearn_struct.estimators.fitting.solving import Minimisation, choice
 from sklearn_struct.exceptions import InputTypeError
 from sklearn_struct.losses.base import Loss
@@ -58,9 +59,9 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
     - X is encoded once. A feature that only the test part of a fold has gets no weight in this
       fold, as if the training part had been encoded by itself.
     - Fits of a fold go from the strongest penalty to the weakest. Each begins where the fits
-      before it lead: at the value of the polynomial in log C through their weights [1]_. "sag" also
-      keeps what it remembers of each term. A fit begins at zero if `tol` could not tell its penalty
-      from the last one, or if the loss is not convex.
+      before it lead: at the value of the polynomial in log C through their weights [1]_. "sag" and
+      "sag-lbfgs" also keep what they remember of each term. A fit begins at zero if `tol` could not
+      tell its penalty from the last one, or if the loss is not convex.
     - "lbfgs" remembers more steps, and on large data it and "owlqn" compute in float32, unless
       `tol` is small or is not reached so.
 
@@ -161,20 +162,8 @@ class LinearChainCRFCV(BaseChainLosses, BasePartlyLabelled, BaseTrainedChain):
         "scoring": [str, callable, None],
         "refit": ["boolean"],
         "solver": [
-            StrOptions(
-                {
-                    "auto",
-                    "lbfgs",
-                    "owlqn",
-                    "newton-cg",
-                    "trust-ncg",
-                    "cg",
-                    "gradient",
-                    "sag",
-                    "sag-lbfgs",
-                    "frank-wolfe",
-                }
-            )
+            # the others do not minimise an objective to a tolerance
+            StrOptions({*SOLVERS, "frank-wolfe"} - {"sgd"})
         ],
     }
 

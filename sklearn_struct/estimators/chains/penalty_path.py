@@ -20,6 +20,7 @@ from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.solving import (
+    OF_TERMS,
     STOCHASTIC,
     Minimisation,
     check_minimum,
@@ -271,7 +272,7 @@ class _Path:
         if change >= TELLING * settings.tol:
             start = self._start(settings)
             # sag looks at what is left to be gained, too
-            if step.solver != "sag":
+            if step.solver not in OF_TERMS:
                 tol = max(min(LEFT * change, settings.tol), FINEST * settings.tol)
                 settings = settings._replace(tol=tol)
         else:
@@ -297,7 +298,7 @@ class _Path:
 
     def _further(self, solver: str) -> dict[str, Any]:
         """Options of a solver that make it quicker along a path."""
-        if self.leads_on and solver == "sag":
+        if self.leads_on and solver in OF_TERMS:
             return {"memory": self.memory}
         return {"n_pairs": N_PAIRS} if self.leads_on and solver == "lbfgs" else {}
 

@@ -36,6 +36,7 @@ from sklearn_struct.solvers.sgd import sgd
 
 __all__ = [
     "BATCH",
+    "OF_TERMS",
     "SOLVERS",
     "STOCHASTIC",
     "Minimisation",

@@ -31,6 +31,7 @@ from sklearn_struct.estimators.fitting.finite_scores import NodePlace
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.progress import Progress
 from sklearn_struct.estimators.fitting.sample_weights import Weights, is_per_token
+from sklearn_struct.estimators.fitting.solving import OF_TERMS
 from sklearn_struct.estimators.graphs.base_graph import NodeTypes
 from sklearn_struct.estimators.graphs.base_graph_crf import BaseGraphCRF
 from sklearn_struct.exceptions import InputTypeError
@@ -231,7 +232,7 @@ class BaseGrid(BaseGraphCRF):
     def _read_weights(
         self, sample_weight: Any, sequences: Any, labels: np.ndarray
     ) -> tuple[Weights, Loss]:
-        if labels.ndim == 2 and (self.loss != "log_likelihood" or self.solver.startswith("sag")):
+        if labels.ndim == 2 and (self.loss != "log_likelihood" or self.solver in OF_TERMS):
             raise ValueError(
                 "some pixels of y are unknown, which needs loss='log_likelihood' and another "
                 f"solver than 'sag', got loss={self.loss!r} and solver={self.solver!r}; "

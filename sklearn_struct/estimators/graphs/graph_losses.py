@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklearn_struct.containers.typing import Seed
 from sklearn_struct.estimators.fitting.parameters import with_parameters
+from sklearn_struct.estimators.fitting.solving import OF_TERMS
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.inference.graphs.chosen import ChosenByGraph
 from sklearn_struct.inference.graphs.junction_tree import JunctionTree
@@ -167,7 +168,7 @@ def loss_of(settings: LossSettings, inference: Inference, evidence: Evidence | N
     if evidence is not None and evidence.allowed is not None:
         if name == "hinge":
             return LatentMargin(inference, settings.cost)
-        if name != "log_likelihood" or solver.startswith("sag"):
+        if name != "log_likelihood" or solver in OF_TERMS:
             raise ValueError(
                 "hidden states, missing labels, sets of labels and hidden nodes need "
                 "loss='log_likelihood' or 'hinge', and another solver than 'sag', got "
@@ -175,7 +176,7 @@ def loss_of(settings: LossSettings, inference: Inference, evidence: Evidence | N
             )
         return MarginalLikelihood(inference)
     loss = LOSSES[name](inference, settings)
-    if solver.startswith("sag") and not (loss.convex or loss.sampled):
+    if solver in OF_TERMS and not (loss.convex or loss.sampled):
         raise ValueError(
             f"loss={name!r} is not convex, so it needs another solver than 'sag', such as 'lbfgs'"
         )
