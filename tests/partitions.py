@@ -94,7 +94,7 @@ def partly(y, seed=2):
 def rows(X):
     """Words as dense numbers."""
     rng = np.random.default_rng(3)
-    table = {word: rng.normal(size=3) for word in {word for x in X for word, _ in x}}
+    table = {word: rng.normal(size=3) for word in sorted({word for x in X for word, _ in x})}
     return [np.array([table[word] for word, _ in x]).reshape(-1, 3) for x in X]
 
 

@@ -60,7 +60,9 @@ def test_a_fit_on_partitions_is_that_on_all_data(name):
         np.testing.assert_allclose(model._w, expected._w, atol=1e-4)
         # nothing is missing of what a fit learns
         assert set(vars(model)) == set(vars(expected))
-        assert list(fitted.predict(X)) == list(whole.predict(X))
+        # of two labels that are all but equally good, rounding decides which one is predicted
+        for found, wanted in zip(fitted.predict_proba(X), whole.predict_proba(X), strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-3)
 
 
 def test_a_loss_that_is_not_convex_has_the_same_objective():
