@@ -22,6 +22,7 @@ from sklearn_struct.containers.structures import Potentials, chain
 from sklearn_struct.inference.base import CliqueRows
 from sklearn_struct.losses.base import Batch
 from sklearn_struct.losses.evidence import Evidence
+from sklearn_struct.objectives.remembered_terms import AllDerivatives
 
 # ------------------------------------------------------------------------------- examples and tools
 
@@ -653,7 +654,11 @@ class LeastSquares:
     def compress(self, W):
         return W.astype(float)
 
-    def side_by_side(self, vector, n):
+    def new_memory(self, dtype, rng, sampled):
+        return AllDerivatives(self.n_terms, dtype)
+
+    def side_by_side(self, w, n, dtype):
+        vector = w.astype(dtype)
         return self._join([vector] + [0.0 * vector] * (n - 1))
 
     def _join(self, vectors):

@@ -291,10 +291,10 @@ def parts(n: int, n_parts: int = N_PARTS) -> list[slice]:
     return [slice(*pair) for pair in pairwise(bounds)]
 
 
-def even_parts(indptr: np.ndarray) -> np.ndarray:
-    """Bounds (N_PARTS, 2) of ranges of rows with about equally many stored values."""
+def even_parts(indptr: np.ndarray, n_parts: int = N_PARTS) -> np.ndarray:
+    """Bounds (n_parts, 2) of ranges of rows with about equally many stored values."""
     # by stored values: rows are of very different length
-    bounds = np.searchsorted(indptr, np.linspace(0, indptr[-1], N_PARTS + 1)).clip(
+    bounds = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_parts + 1)).clip(
         0, len(indptr) - 1
     )
     # rows without values at the beginning and at the end belong to a range, too

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from sklearn_struct.compiled.threads import N_PARTS, Pool, parts
@@ -64,30 +66,38 @@ class DenseMap(WholeWeights):
             # the product with X is made once for all vectors
             vector += scale * product
 
-    def transpose(self, dtype: np.dtype) -> _DenseTranspose:
-        return _DenseTranspose(self.X, self.width, dtype)
+    def transpose(self, dtype: np.dtype, windows: list[slice]) -> _DenseTranspose:
+        return _DenseTranspose(self.X, self.width, dtype, windows)
 
 
 class _DenseTranspose:
-    """X' R, once all rows of R are put."""
+    """X' R, window by window."""
 
-    def __init__(self, X: np.ndarray, width: int, dtype: np.dtype) -> None:
+    # written anew for each product
+    buffers: ClassVar[tuple[str, ...]] = ("R",)
+
+    def __init__(self, X: np.ndarray, width: int, dtype: np.dtype, windows: list[slice]) -> None:
         self.X = X
-        self.R = np.empty((len(X), width), dtype=dtype)
+        self.windows = windows
+        longest = max((rows.stop - rows.start for rows in windows), default=0)
+        self.R = np.empty((longest, width), dtype=dtype)
 
-    def put(self, R: np.ndarray, rows: slice) -> None:
-        self.R[rows] = R
+    def put(self, R: np.ndarray, rows: slice, first: int) -> None:
+        """Keep the residuals of some rows of the window that begins with row `first`."""
+        self.R[rows.start - first : rows.stop - first] = R
 
-    def product(self, pool: Pool, out: np.ndarray) -> None:
-        """Write ``X.T @ R``, compact."""
-        n_parts = min(N_PARTS, 1 + self.X.size * self.R.shape[1] // SMALL)
-        rows = parts(len(self.X), n_parts)
+    def add(self, pool: Pool, w: int, out: np.ndarray) -> None:
+        """Add ``X[rows].T @ R``, compact, of the rows of window w."""
+        X = self.X[self.windows[w]]
+        n_parts = min(N_PARTS, 1 + X.size * self.R.shape[1] // SMALL)
+        rows = parts(len(X), n_parts)
 
         # in parts that do not depend on the number of threads: their sum has the same bits for any
         def of_part(c: int) -> np.ndarray:
             with np.errstate(over="ignore", invalid="ignore"):
-                product: np.ndarray = self.R[rows[c]].T @ self.X[rows[c]]
+                product: np.ndarray = self.R[rows[c]].T @ X[rows[c]]
                 return product
 
         products = pool.map(of_part, len(rows))
-        out.reshape(-1, self.R.shape[1])[:] = np.sum(products, axis=0).T
+        table = out.reshape(-1, self.R.shape[1])
+        table += np.sum(products, axis=0).T

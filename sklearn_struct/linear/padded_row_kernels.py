@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
@@ -22,10 +20,11 @@ from sklearn_struct.compiled.simd import (
     store,
     store_part,
 )
+from sklearn_struct.linear.label_lists import LabelLists
 from sklearn_struct.linear.stored_values import AHEAD, Entries
 
 __all__ = [
-    "Rows",
+    "add_rows",
     "compress",
     "expand",
     "mark",
@@ -39,43 +38,47 @@ __all__ = [
 ]
 
 
-class Rows(NamedTuple):
-    """A table of weights: row r has those of ``features[r]``, a number for each label.
-
-    In the compact layout they stand at the pairs (feature, label) of a CSR pattern.
-    """
-
-    width: int
-    features: np.ndarray
-    indptr: np.ndarray
-    labels: np.ndarray
-
-
 @kernel
-def mark(rows: Rows, masks: np.ndarray) -> None:
-    P = padded(rows.width)
-    for r in range(len(rows.features)):
-        for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
+def mark(rows: LabelLists, width: int, masks: np.ndarray) -> None:
+    """Set the bits of the numbers of a table that are weights; a row has `width`, padded."""
+    P = padded(width)
+    for r in range(len(rows.starts)):
+        for q in range(rows.bounds[r], rows.bounds[r + 1]):
             place = r * P + rows.labels[q]
             masks[place // LANES] |= 1 << (place % LANES)
 
 
 @kernel
-def expand(w: np.ndarray, rows: Rows, single_pairs: np.ndarray, W: np.ndarray) -> None:
-    P = padded(rows.width)
-    for r in range(len(rows.features)):
-        for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
-            W[r * P + rows.labels[q]] = w[q]
-    n_table = len(rows.features) * P
+def expand(
+    w: np.ndarray, rows: LabelLists, P: int, single_pairs: np.ndarray, W: np.ndarray
+) -> None:
+    """Write compact weights into a table, P numbers a row, and into single numbers behind it."""
+    for r in range(len(rows.starts)):
+        shift = rows.starts[r] - rows.bounds[r]
+        for q in range(rows.bounds[r], rows.bounds[r + 1]):
+            W[r * P + rows.labels[q]] = w[shift + q]
+    n_table = len(rows.starts) * P
     for f in range(len(single_pairs)):
         W[n_table + f] = w[single_pairs[f]]
 
 
 @kernel
-def compress(table: np.ndarray, stride: int, rows: Rows, w: np.ndarray) -> None:
-    for r in range(len(rows.features)):
-        for q in range(rows.indptr[rows.features[r]], rows.indptr[rows.features[r] + 1]):
-            w[q] = table[r * stride + rows.labels[q]]
+def compress(table: np.ndarray, P: int, rows: LabelLists, n_rows: int, numbers: np.ndarray) -> None:
+    """Copy those of the first rows of a table that are weights, P numbers a row."""
+    for r in range(n_rows):
+        for q in range(rows.bounds[r], rows.bounds[r + 1]):
+            numbers[q] = table[r * P + rows.labels[q]]
+
+
+@kernel
+def add_rows(
+    table: np.ndarray, width: int, rows: LabelLists, which: np.ndarray, numbers: np.ndarray
+) -> None:
+    """Add the rows of a table, `width` numbers each, to the weights of the rows `which`."""
+    for i in range(len(which)):
+        r = which[i]
+        for q in range(rows.bounds[r], rows.bounds[r + 1]):
+            numbers[q] += table[i * width + rows.labels[q]]
 
 
 @kernel

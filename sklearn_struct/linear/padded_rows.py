@@ -1,24 +1,34 @@
 """Sparse X to labels: the weights of a feature form a dense row, padded to whole vectors.
 
-Features with a single label (the large majority in text) stay single numbers. The `HOT` rows, those
-of the most frequent features, fit half of a second-level cache and serve most occurrences: their
-gradient is scattered token by token. That of the other, cold rows is gathered feature by feature.
-Those and the single numbers are numbered as they first occur, so that memory is read nearly in
-order.
+Features with a single label (the large majority in text) stay single numbers, those with few of
+many labels lists of numbers. The `HOT` rows, those of the most frequent features, fit half of a
+second-level cache and serve most occurrences: their gradient is scattered token by token. That of
+all others is gathered feature by feature. These are numbered as they first occur, so that memory is
+read nearly in order.
+
+The gradient is made of windows of tokens, one after the other, so that with many labels their
+residuals never exist for all tokens at once.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from sklearn_struct.compiled.simd import LANES, aligned, padded
 from sklearn_struct.compiled.threads import N_PARTS, Pool, even_parts, parts
 from sklearn_struct.containers.csr import CSR
+from sklearn_struct.linear.few_labels import (
+    few_forward,
+    few_scatter,
+    few_sums,
+    has_few,
+)
+from sklearn_struct.linear.label_lists import add_lists, label_lists, read_lists, write_lists
 from sklearn_struct.linear.padded_row_kernels import (
-    Rows,
+    add_rows,
     compress,
     expand,
     mark,
@@ -30,7 +40,16 @@ from sklearn_struct.linear.padded_row_kernels import (
     singles_scatter,
     singles_sum,
 )
-from sklearn_struct.linear.stored_values import SINGLE, columns_of, entries, split
+from sklearn_struct.linear.stored_values import (
+    FEW,
+    ROW,
+    SINGLE,
+    Columns,
+    columns_of,
+    counts_of,
+    entries,
+    split,
+)
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["RowsMap"]
@@ -58,9 +77,12 @@ class RowsMap:
         self.size = len(pairs.indices)
         self.dtype = X.data.dtype
         n_pairs = np.diff(pairs.indptr)
-        hot = np.flatnonzero(n_pairs > 1)
+        # most features of text go with one label alone, and need no row of zeros for the others
+        kind = np.minimum(n_pairs, ROW).astype(np.int8)
+        kind[has_few(n_pairs, width)] = FEW
+        hot = np.flatnonzero(kind == ROW)
         if not once:
-            counts = np.bincount(X.indices, minlength=len(n_pairs))
+            counts = counts_of(X.indices, len(n_pairs))
             # features that this X lacks would only take places in the cache
             hot = hot[counts[hot] > 0]
             # numbered by frequency; all others are numbered as they first occur, since rare
@@ -69,51 +91,58 @@ class RowsMap:
         self.n_hot = len(hot)
         number = np.full(len(n_pairs), -1, dtype=np.int32)
         number[hot] = np.arange(self.n_hot)
-        # most features of text go with one label alone, and need no row of zeros for the others
-        kind = np.minimum(n_pairs, 2).astype(np.int8)
-        self.entries, self.singles = split(entries(X), kind, number, self.n_hot)
-        self.rows = Rows(width, _in_order(number, kind == 2), pairs.indptr, pairs.indices)
-        self.single_pairs = pairs.indptr[_in_order(number - SINGLE, kind == 1)]
+        self.entries, self.singles, self.few_values = split(entries(X), kind, number, self.n_hot)
+        self.rows = label_lists(_in_order(number, kind == ROW), pairs)
+        self.single_pairs = pairs.indptr[_in_order(number, kind == SINGLE)]
         stored_singles = self.singles.indices[: self.singles.indptr[-1]]
         labels = pairs.indices[self.single_pairs[stored_singles]]
         self.single_places = _places(self.singles.indptr, labels, width)
-        self._n_table = len(self.rows.features) * padded(width)
-        self.expanded_size = self._n_table + len(self.single_pairs)
+        self.few = label_lists(_in_order(number, kind == FEW), pairs)
+        self._n_table = len(self.rows.starts) * padded(width)
+        self._n_numbers = self._n_table + len(self.single_pairs)
+        self.expanded_size = self._n_numbers + len(self.few.labels)
 
     @cached_property
     def masks(self) -> np.ndarray:
         """One bit for each number of the table that is a weight."""
         # a bit for each number of a table: the pairs that were not observed must stay 0
-        masks = np.zeros(len(self.rows.features) * padded(self.rows.width) // LANES, np.uint8)
-        mark(self.rows, masks)
+        masks = np.zeros(self._n_table // LANES, np.uint8)
+        mark(self.rows, self.width, masks)
         return masks
 
     def expand(self, w: np.ndarray, W: np.ndarray) -> None:
         """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
-        expand(w, self.rows, self.single_pairs, W)
+        expand(w, self.rows, padded(self.width), self.single_pairs, W)
+        read_lists(w, self.few, W[self._n_numbers :])
 
     def compress(self, W: np.ndarray) -> np.ndarray:
         w = np.zeros(self.size)
-        compress(W, padded(self.width), self.rows, w)
-        w[self.single_pairs] = W[self._n_table :]
+        rows = np.empty(len(self.rows.labels))
+        compress(W, padded(self.width), self.rows, len(self.rows.starts), rows)
+        write_lists(rows, self.rows, w)
+        w[self.single_pairs] = W[self._n_table : self._n_numbers]
+        write_lists(W[self._n_numbers :], self.few, w)
         return w
 
     @property
     def grains(self) -> Grains:
-        return [(self._n_table, padded(self.width)), (len(self.single_pairs), 1)]
+        rows = (self._n_table, padded(self.width))
+        return [rows, (len(self.single_pairs), 1), (len(self.few.labels), 1)]
 
     def forward(
         self, W: np.ndarray, rows: slice, out: np.ndarray, scales: np.ndarray = ONE
     ) -> None:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
-        table, numbers = self._split(W, len(scales))
+        table, singles, few = self._split(W, len(scales))
         rows_forward(self.entries, table, rows.start, scales, out)
-        if len(numbers):
-            singles_forward(self.singles, self.single_places, numbers, rows.start, scales, out)
+        if len(singles):
+            singles_forward(self.singles, self.single_places, singles, rows.start, scales, out)
+        if len(few):
+            few_forward(self.few_values, self.few, few, rows.start, scales, out)
 
     def scatter(self, R: np.ndarray, rows: slice, scales: np.ndarray, W: np.ndarray) -> None:
         """``W_c += scales[c] * X[rows].T @ R``, for pairs that have a weight."""
-        table, numbers = self._split(W, len(scales))
+        table, singles, few = self._split(W, len(scales))
         rows_scatter(
             self.entries,
             R.reshape(-1),
@@ -124,75 +153,119 @@ class RowsMap:
             scales,
             table,
         )
-        if len(numbers):
-            singles_scatter(self.singles, self.single_places, R, rows.start, scales, numbers)
+        if len(singles):
+            singles_scatter(self.singles, self.single_places, R, rows.start, scales, singles)
+        if len(few):
+            few_scatter(self.few_values, self.few, R, rows.start, scales, few)
 
-    def _split(self, W: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-        return W[: n * self._n_table], W[n * self._n_table :]
+    def _split(self, W: np.ndarray, n: int) -> list[np.ndarray]:
+        """The table, the single weights and those of few labels, of n vectors side by side."""
+        return [
+            W[: n * self._n_table],
+            W[n * self._n_table : n * self._n_numbers],
+            W[n * self._n_numbers :],
+        ]
 
-    def transpose(self, dtype: np.dtype) -> _RowsTranspose:
-        return _RowsTranspose(self, dtype)
+    def transpose(self, dtype: np.dtype, windows: list[slice]) -> _RowsTranspose:
+        return _RowsTranspose(self, dtype, windows)
+
+
+class _Window(NamedTuple):
+    """Some rows, and the values that they have of rare rows and of features of few labels."""
+
+    rows: slice
+    cold: Columns
+    few: Columns
 
 
 class _RowsTranspose:
-    """X' R, once all rows of R are put, which are kept padded."""
+    """X' R, window by window; the rows of R are padded."""
 
     # written anew for each product
-    buffers: ClassVar[tuple[str, ...]] = ("R", "tables", "values")
+    buffers: ClassVar[tuple[str, ...]] = ("R", "tables", "values", "sums", "few_sums")
 
-    def __init__(self, of: RowsMap, dtype: np.dtype) -> None:
+    def __init__(self, of: RowsMap, dtype: np.dtype, windows: list[slice]) -> None:
         self.of = of
         self.stride = padded(of.width)
-        n_tokens = len(of.entries.indptr) - 1
         self.no_masks = np.empty(0, dtype=np.uint8)  # the sums of unobserved pairs are never read
-        self.R = aligned(n_tokens * self.stride, dtype)
-        # a table for each part: their sum is made in one order, whatever the threads
-        self.tables = aligned(N_PARTS * of.n_hot * self.stride, dtype).reshape(N_PARTS, -1)
-        n_cold = len(of.rows.features) - of.n_hot
+        longest = max((rows.stop - rows.start for rows in windows), default=0)
+        self.R = aligned(longest * self.stride, dtype)
+        # a table for each part: their sum is made in one order, whatever the threads. Each window
+        # reads all of them: of several, each has fewer parts
+        n_tables = N_PARTS if len(windows) == 1 else N_PARTS // 2
+        self.tables = aligned(n_tables * of.n_hot * self.stride, dtype).reshape(n_tables, -1)
         # gradients of rare features are gathered feature by feature, and need no table of each
         # thread
-        self.columns, _ = columns_of(of.entries, of.n_hot, n_cold)
-        columns, self.places = columns_of(of.singles, 0, len(of.single_pairs))
-        self.single_bounds = columns.indptr
-        self.values = np.empty(columns.indptr[-1], dtype)
+        n_cold = len(of.rows.starts) - of.n_hot
+        # in the order of rows and of lists, as the compact one is not that of the tokens
+        self.sums = np.empty(len(of.rows.labels))
+        self.few_sums = np.empty(len(of.few.labels))
+        self.windows = []
+        for rows in windows:
+            cold, _ = columns_of(of.entries, rows, of.n_hot, n_cold)
+            few, _ = columns_of(of.few_values, rows, 0, len(of.few.starts))
+            self.windows.append(_Window(rows, cold, few))
+        every = slice(0, len(of.singles.indptr) - 1)
+        singles, self.places = columns_of(of.singles, every, 0, len(of.single_pairs))
+        self.single_bounds = singles.values.indptr
+        self.single_pairs = of.single_pairs[singles.features]
+        self.values = np.empty(self.single_bounds[-1], dtype)
 
-    def put(self, R: np.ndarray, rows: slice) -> None:
-        """Keep the residuals of some rows; those at single numbers go where they are summed."""
-        put(R, self.R, rows.start)
+    def put(self, R: np.ndarray, rows: slice, first: int) -> None:
+        """Keep the residuals of some rows of the window that begins with row `first`; those at
+        single numbers go where they are summed.
+        """
+        put(R, self.R, rows.start - first)
         put_singles(self.of.singles, self.of.single_places, R, rows.start, self.places, self.values)
 
-    def product(self, pool: Pool, out: np.ndarray) -> None:
-        """Write ``X.T @ R``, compact."""
-        out[:] = 0.0
+    def add(self, pool: Pool, w: int, out: np.ndarray) -> None:
+        """Add ``X[rows].T @ R``, compact, of the rows of window w.
+
+        Windows take turns; what is summed up over all of them is added with the last one.
+        """
         of = self.of
-        tokens = parts(len(self.of.entries.indptr) - 1)
+        window = self.windows[w]
+        n_parts = len(self.tables)
+        tokens = parts(window.rows.stop - window.rows.start, n_parts)
         # cut by stored values, not by features: these are of very different frequency
-        cold = even_parts(self.columns.indptr)
-        single = even_parts(self.single_bounds)
+        cold = even_parts(window.cold.values.indptr, n_parts)
+        few = even_parts(window.few.values.indptr, n_parts)
+        single = even_parts(self.single_bounds, n_parts)
+        last = w == len(self.windows) - 1
+
+        if w == 0:
+            self.sums[:] = 0.0
+            self.few_sums[:] = 0.0
 
         def part(c: int) -> None:
-            # it has the sums of the product before
-            self.tables[c] = 0
+            if w == 0:
+                # it has the sums of the product before
+                self.tables[c] = 0
             R = self.R[tokens[c].start * self.stride : tokens[c].stop * self.stride]
             rows_scatter(
                 of.entries,
                 R,
                 self.stride,
-                tokens[c].start,
+                window.rows.start + tokens[c].start,
                 self.no_masks,
                 of.width,
                 ONE,
                 self.tables[c],
             )
             sums = np.empty((cold[c, 1] - cold[c, 0], of.width), self.R.dtype)
-            rows_forward(self.columns, self.R, cold[c, 0], ONE, sums)
-            features = of.rows.features[of.n_hot :][cold[c, 0] : cold[c, 1]]
-            compress(sums.reshape(-1), of.width, of.rows._replace(features=features), out)
-            singles_sum(self.values, self.single_bounds, of.single_pairs, single[c], out)
+            rows_forward(window.cold.values, self.R, cold[c, 0], ONE, sums)
+            which = window.cold.features[cold[c, 0] : cold[c, 1]] + of.n_hot
+            add_rows(sums.reshape(-1), of.width, of.rows, which, self.sums)
+            few_sums(window.few, of.few, self.R, self.stride, few[c], self.few_sums)
+            if last:
+                singles_sum(self.values, self.single_bounds, self.single_pairs, single[c], out)
 
-        pool.map(part, N_PARTS)
-        hot = of.rows._replace(features=of.rows.features[: of.n_hot])
-        compress(np.sum(self.tables, axis=0), self.stride, hot, out)
+        pool.map(part, n_parts)
+        if last:
+            hot = np.sum(self.tables, axis=0)
+            compress(hot, self.stride, of.rows, of.n_hot, self.sums)
+            add_lists(self.sums, of.rows, out)
+            add_lists(self.few_sums, of.few, out)
 
 
 def _places(indptr: np.ndarray, labels: np.ndarray, width: int) -> np.ndarray:

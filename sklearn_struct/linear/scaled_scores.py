@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from sklearn_struct.compiled.threads import N_PARTS, Pool, parts
@@ -42,28 +44,37 @@ class ScaleMap(WholeWeights):
         of_labels: np.ndarray = np.einsum("tk,tk->k", self.X[rows], R)
         return of_labels if self.size > 1 else of_labels.sum(keepdims=True)
 
-    def transpose(self, dtype: np.dtype) -> _ScaleTranspose:
-        return _ScaleTranspose(self, dtype)
+    def transpose(self, dtype: np.dtype, windows: list[slice]) -> _ScaleTranspose:
+        return _ScaleTranspose(self, dtype, windows)
 
 
 class _ScaleTranspose:
-    """The derivative in the scales, once all rows of R are put."""
+    """The derivative in the scales, window by window."""
 
-    def __init__(self, scale_map: ScaleMap, dtype: np.dtype) -> None:
+    # written anew for each product
+    buffers: ClassVar[tuple[str, ...]] = ("R",)
+
+    def __init__(self, scale_map: ScaleMap, dtype: np.dtype, windows: list[slice]) -> None:
         self.map = scale_map
-        self.R = np.empty(scale_map.X.shape, dtype=dtype)
+        self.windows = windows
+        longest = max((rows.stop - rows.start for rows in windows), default=0)
+        self.R = np.empty((longest, scale_map.X.shape[1]), dtype=dtype)
 
-    def put(self, R: np.ndarray, rows: slice) -> None:
-        self.R[rows] = R
+    def put(self, R: np.ndarray, rows: slice, first: int) -> None:
+        """Keep the residuals of some rows of the window that begins with row `first`."""
+        self.R[rows.start - first : rows.stop - first] = R
 
-    def product(self, pool: Pool, out: np.ndarray) -> None:
-        """Write the sums over all rows."""
-        n_parts = min(N_PARTS, 1 + self.R.size // SMALL)
-        rows = parts(len(self.R), n_parts)
+    def add(self, pool: Pool, w: int, out: np.ndarray) -> None:
+        """Add the sums over the rows of window w."""
+        window = self.windows[w]
+        n_rows = window.stop - window.start
+        n_parts = min(N_PARTS, 1 + n_rows * self.R.shape[1] // SMALL)
+        rows = parts(n_rows, n_parts)
 
         # in parts that do not depend on the number of threads: their sum has the same bits for any
         def of_part(c: int) -> np.ndarray:
+            here = slice(window.start + rows[c].start, window.start + rows[c].stop)
             with np.errstate(over="ignore", invalid="ignore"):
-                return self.map.sums(self.R[rows[c]], rows[c])
+                return self.map.sums(self.R[rows[c]], here)
 
-        out[:] = np.sum(pool.map(of_part, len(rows)), axis=0)
+        out += np.sum(pool.map(of_part, len(rows)), axis=0)

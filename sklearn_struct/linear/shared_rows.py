@@ -63,27 +63,27 @@ class SharedRows:
         """Add the pullback of R (n_nodes, 2) to the vectors that stand side by side in W."""
         self._trained.scatter(_second(R, self.n), self._rows(nodes), scales, W)
 
-    def transpose(self, dtype: np.dtype) -> _Transpose:
-        return _Transpose(self, dtype)
+    def transpose(self, dtype: np.dtype, windows: list[slice]) -> _Transpose:
+        return _Transpose(self, dtype, windows)
 
     def _rows(self, nodes: slice) -> slice:
         return slice(nodes.start // self.n, nodes.stop // self.n)
 
 
 class _Transpose:
-    """X' R, once the residuals of all nodes are put."""
+    """X' R, window by window of nodes."""
 
-    def __init__(self, of: SharedRows, dtype: np.dtype) -> None:
+    def __init__(self, of: SharedRows, dtype: np.dtype, windows: list[slice]) -> None:
         self.of = of
-        self.of_rows = of._trained.transpose(dtype)
+        self.of_rows = of._trained.transpose(dtype, [of._rows(nodes) for nodes in windows])
 
-    def put(self, R: np.ndarray, nodes: slice) -> None:
-        """Keep the residuals of some nodes."""
-        self.of_rows.put(_second(R, self.of.n), self.of._rows(nodes))
+    def put(self, R: np.ndarray, nodes: slice, first: int) -> None:
+        """Keep the residuals of some nodes of the window that begins with node `first`."""
+        self.of_rows.put(_second(R, self.of.n), self.of._rows(nodes), first // self.of.n)
 
-    def product(self, pool: Pool, out: np.ndarray) -> None:
-        """Write X' R, compact."""
-        self.of_rows.product(pool, out)
+    def add(self, pool: Pool, w: int, out: np.ndarray) -> None:
+        """Add X' R, compact, of the nodes of window w."""
+        self.of_rows.add(pool, w, out)
 
 
 def _second(R: np.ndarray, n: int) -> np.ndarray:

@@ -70,23 +70,23 @@ class SumMap:
         self._trained.scatter(R, rows, scales, W[:n])
         self.dense.scatter(R, rows, scales, W[n:])
 
-    def transpose(self, dtype: np.dtype) -> _Transpose:
-        return _Transpose(self, dtype)
+    def transpose(self, dtype: np.dtype, windows: list[slice]) -> _Transpose:
+        return _Transpose(self, dtype, windows)
 
 
 class _Transpose:
-    """X' R, once all rows of R are put."""
+    """X' R, window by window."""
 
-    def __init__(self, of: SumMap, dtype: np.dtype) -> None:
+    def __init__(self, of: SumMap, dtype: np.dtype, windows: list[slice]) -> None:
         self.n = of.sparse.size
-        self.sparse = of._trained.transpose(dtype)
-        self.dense = of.dense.transpose(dtype)
+        self.sparse = of._trained.transpose(dtype, windows)
+        self.dense = of.dense.transpose(dtype, windows)
 
-    def put(self, R: np.ndarray, rows: slice) -> None:
-        self.sparse.put(R, rows)
-        self.dense.put(R, rows)
+    def put(self, R: np.ndarray, rows: slice, first: int) -> None:
+        self.sparse.put(R, rows, first)
+        self.dense.put(R, rows, first)
 
-    def product(self, pool: Pool, out: np.ndarray) -> None:
-        """Write ``X.T @ R``, compact."""
-        self.sparse.product(pool, out[: self.n])
-        self.dense.product(pool, out[self.n :])
+    def add(self, pool: Pool, w: int, out: np.ndarray) -> None:
+        """Add ``X[rows].T @ R``, compact, of the rows of window w."""
+        self.sparse.add(pool, w, out[: self.n])
+        self.dense.add(pool, w, out[self.n :])

@@ -1,7 +1,7 @@
 """The stored values of a sparse X, in the order in which a map reads them again and again.
 
-Values of features with a dense row of weights and of those with a single weight are separated, and
-both can be transposed.
+Values of features with a dense row of weights, of those with a single weight, and of those with a
+few are separated, and all can be transposed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,23 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.containers.csr import CSR
 
-__all__ = ["AHEAD", "SINGLE", "Entries", "columns_of", "entries", "split"]
+__all__ = [
+    "AHEAD",
+    "FEW",
+    "ROW",
+    "SINGLE",
+    "Columns",
+    "Entries",
+    "columns_of",
+    "counts_of",
+    "entries",
+    "split",
+]
 
-# numbers are int32: this leaves as many for rows, below it, as for singles
-SINGLE = 1 << 30  # first number of the features with a single label, before they are shared out
+# kinds of features: what weights they have
+SINGLE = 1
+ROW = 2
+FEW = 3
 # stored values from now whose rows are fetched into the caches: about two tokens of text
 AHEAD = 40
 
@@ -42,29 +55,38 @@ def entries(X: CSR) -> Entries:
     return Entries(X.indptr, X.indices, X.data, 1)
 
 
-def split(X: Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> tuple[Entries, Entries]:
-    """Share the values of each token out to rows (kind 2) and singles (kind 1).
+def split(X: Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> list[Entries]:
+    """Share the values of each token out to features with a ROW, a SINGLE weight, or a FEW.
 
-    Hot rows, those numbered below `n_hot`, come first in each token.
+    Features of each kind are numbered as they occur; those that have a `number`, the hot rows, come
+    first in each token. Of a feature of another kind nothing is kept.
     """
-    rows = _unset(X, len(X.indices))
-    singles = _unset(X, len(X.indices))
+    counts = counts_of(X.indices, len(kind))
+    rows, singles, few = [_unset(X, int(np.sum(counts[kind == k]))) for k in (ROW, SINGLE, FEW)]
     later = np.empty(np.max(np.diff(X.indptr), initial=0), dtype=np.int64)
-    n_rows, n_singles = _share_out(X, kind, number, n_hot, later, rows, singles)
-    return _trim(rows, n_rows), _trim(singles, n_singles)
+    _share_out(X, kind, number, n_hot, later, rows, singles, few)
+    return [rows, singles, few]
+
+
+def counts_of(indices: np.ndarray, n: int) -> np.ndarray:
+    """How often each of the numbers 0 ... n - 1 occurs among `indices`."""
+    # bincount would make a copy of them, as int64
+    counts = np.zeros(n, dtype=np.int64)
+    _count(indices, counts)
+    return counts
+
+
+@kernel
+def _count(indices: np.ndarray, counts: np.ndarray) -> None:
+    for p in range(len(indices)):
+        counts[indices[p]] += 1
 
 
 def _unset(X: Entries, n: int) -> Entries:
     """Room for n values of the kind of X."""
     # one number in any case: the 1 that all values share where `step` is 0
     data = np.ones(n * X.step + 1, dtype=X.data.dtype)
-    return Entries(np.zeros_like(X.indptr), np.empty(n + AHEAD, dtype=np.int32), data, X.step)
-
-
-def _trim(X: Entries, n: int) -> Entries:
-    """Without the memory behind the first n values, which was never touched."""
-    X.indices[n : n + AHEAD] = 0
-    return X._replace(indices=X.indices[: n + AHEAD], data=X.data[: n * X.step + 1])
+    return Entries(np.zeros_like(X.indptr), np.zeros(n + AHEAD, dtype=np.int32), data, X.step)
 
 
 @kernel
@@ -76,12 +98,9 @@ def _share_out(
     later: np.ndarray,
     rows: Entries,
     singles: Entries,
-) -> tuple[int, int]:
-    """Fill rows and singles; return their numbers of values.
-
-    Hot rows have their numbers; the other features get theirs as they occur, singles from SINGLE
-    on. `later` is room for the values of a token.
-    """
+    few: Entries,
+) -> None:
+    """Fill rows, singles and few; `later` is room for the values of a token."""
     indptr = X.indptr
     indices = X.indices
     data = X.data
@@ -90,70 +109,107 @@ def _share_out(
     row_data = rows.data
     single_indices = singles.indices
     single_data = singles.data
+    few_indices = few.indices
+    few_data = few.data
     known_rows = n_hot
     known_singles = 0
+    known_few = 0
     r = 0
     s = 0
+    u = 0
     for t in range(len(indptr) - 1):
         n_later = 0
         for p in range(indptr[t], indptr[t + 1]):
             f = indices[p]
-            if number[f] < 0 and kind[f] == 2:
-                number[f] = known_rows
-                known_rows += 1
-            elif number[f] < 0 and kind[f] == 1:
-                number[f] = SINGLE + known_singles
-                known_singles += 1
-            if number[f] >= SINGLE:
-                single_indices[s] = number[f] - SINGLE
+            if kind[f] == ROW:
+                if number[f] < 0:
+                    number[f] = known_rows
+                    known_rows += 1
+                if number[f] >= n_hot:
+                    later[n_later] = p
+                    n_later += 1
+                else:
+                    row_indices[r] = number[f]
+                    row_data[r * step] = data[p * step]
+                    r += 1
+            elif kind[f] == SINGLE:
+                if number[f] < 0:
+                    number[f] = known_singles
+                    known_singles += 1
+                single_indices[s] = number[f]
                 single_data[s * step] = data[p * step]
                 s += 1
-            elif number[f] >= n_hot:
-                later[n_later] = p
-                n_later += 1
-            elif number[f] >= 0:
-                row_indices[r] = number[f]
-                row_data[r * step] = data[p * step]
-                r += 1
+            elif kind[f] == FEW:
+                if number[f] < 0:
+                    number[f] = known_few
+                    known_few += 1
+                few_indices[u] = number[f]
+                few_data[u * step] = data[p * step]
+                u += 1
         for q in range(n_later):
             row_indices[r] = number[indices[later[q]]]
             row_data[r * step] = data[later[q] * step]
             r += 1
         rows.indptr[t + 1] = r
         singles.indptr[t + 1] = s
-    return r, s
+        few.indptr[t + 1] = u
 
 
-def columns_of(X: Entries, first: int, n: int) -> tuple[Entries, np.ndarray]:
-    """The values of features first ... first + n - 1, feature by feature, and each value's place.
+class Columns(NamedTuple):
+    """Stored values of a range of rows, feature by feature, of the features that occur there.
+
+    Column i is that of feature ``features[i]``; indices are rows, counted from the first.
+    """
+
+    values: Entries
+    features: np.ndarray
+
+
+def columns_of(X: Entries, rows: slice, first: int, n: int) -> tuple[Columns, np.ndarray]:
+    """The values of features first ... first + n - 1 in some rows, and where each of the values of
+    these rows goes.
 
     As indices do, places go on for AHEAD more.
     """
-    indices = X.indices[: X.indptr[-1]]
-    counts = np.bincount(indices, minlength=first + n)[first:]
-    columns = _unset(X, int(np.sum(counts)))
-    columns.indices[len(columns.indices) - AHEAD :] = 0
-    columns = columns._replace(indptr=np.concatenate([[0], np.cumsum(counts)]))
-    places = np.zeros(len(indices) + AHEAD, dtype=np.int32)
-    _transpose(X, first, columns, columns.indptr[:-1].copy(), places)
-    return columns, places
+    bounds = X.indptr[rows.start : rows.stop + 1]
+    start = int(bounds[0])
+    stop = int(bounds[-1])
+    counts = counts_of(X.indices[start:stop], first + n)[first:]
+    features = np.flatnonzero(counts)
+    # where the column of each feature begins
+    place = np.cumsum(counts) - counts
+    n_values = int(np.sum(counts))
+    data = np.ones(n_values * X.step + 1, dtype=X.data.dtype)
+    indptr = np.append(place[features], n_values)
+    indices = np.zeros(n_values + AHEAD, dtype=np.int32)
+    columns = Entries(indptr, indices, data, X.step)
+    places = np.zeros(stop - start + AHEAD, dtype=np.int32)
+    _transpose(X, rows.start, rows.stop, first, columns, place, places)
+    return Columns(columns, features.astype(np.int32)), places
 
 
 @kernel
 def _transpose(
-    X: Entries, first: int, columns: Entries, place: np.ndarray, places: np.ndarray
+    X: Entries,
+    first_row: int,
+    last_row: int,
+    first: int,
+    columns: Entries,
+    place: np.ndarray,
+    places: np.ndarray,
 ) -> None:
     """Fill the columns and places; `place` is where the next value of each feature goes."""
     indptr = X.indptr
     indices = X.indices
     data = X.data
     step = X.step
-    tokens = columns.indices
-    for t in range(len(indptr) - 1):
+    rows = columns.indices
+    start = indptr[first_row]
+    for t in range(first_row, last_row):
         for p in range(indptr[t], indptr[t + 1]):
             f = indices[p] - first
             if f >= 0:
-                places[p] = place[f]
-                tokens[place[f]] = t
+                places[p - start] = place[f]
+                rows[place[f]] = t - first_row
                 columns.data[place[f] * step] = data[p * step]
                 place[f] += 1

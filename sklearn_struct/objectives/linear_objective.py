@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from sklearn_struct.compiled.threads import N_PARTS, go_on
+from sklearn_struct.compiled.threads import go_on
 from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.linear.vectors_side_by_side import ONE
@@ -20,6 +20,7 @@ from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.objectives.lent_threads import OnThreads
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.objectives.weight_patterns import split
+from sklearn_struct.objectives.windows import Window, windows
 
 __all__ = ["LinearObjective", "TrainingData"]
 
@@ -75,7 +76,7 @@ class LinearObjective(OnThreads):
     data : TrainingData
     """
 
-    _scratch: ClassVar[tuple[str, ...]] = ("blocks", "_parts", "_value", "_transpose", "_W")
+    _scratch: ClassVar[tuple[str, ...]] = ("blocks", "_windows", "_value", "_transpose", "_W")
     # written anew in each evaluation
     buffers: ClassVar[tuple[str, ...]] = ("_value", "_W")
 
@@ -120,9 +121,8 @@ class LinearObjective(OnThreads):
         return list(self.inference.blocks(self.data.structure, self.potentials.n_labels))
 
     @cached_property
-    def _parts(self) -> list[np.ndarray]:
-        every = np.array_split(np.arange(len(self.blocks)), N_PARTS)
-        return [part for part in every if len(part)]
+    def _windows(self) -> list[Window]:
+        return windows(self.blocks, self.potentials.n_labels)
 
     @cached_property
     def _value(self) -> np.ndarray:
@@ -134,7 +134,8 @@ class LinearObjective(OnThreads):
         # the matrix is read twice: in float32 half as much, where it does not fit the cache anyway
         small = self.data.n_nodes * self.potentials.n_labels <= SMALL
         return self.potentials.node_map.transpose(
-            np.dtype(np.float64) if small else self.potentials.dtype
+            np.dtype(np.float64) if small else self.potentials.dtype,
+            [window.nodes for window in self._windows],
         )
 
     @cached_property
@@ -176,8 +177,9 @@ class LinearObjective(OnThreads):
             with np.errstate(over="ignore", invalid="ignore"):
                 return loss.statistics(self._batch(self.potentials.forward(W, block), block))
 
+        every = [part for window in self._windows for part in window.parts]
         parts = self.threads.map(
-            lambda c: np.sum([of_block(b) for b in self._parts[c]], axis=0), len(self._parts)
+            lambda c: np.sum([of_block(b) for b in every[c]], axis=0), len(every)
         )
         total: np.ndarray = np.sum(parts, axis=0)
         return total
@@ -199,17 +201,15 @@ class LinearObjective(OnThreads):
         """The weighted mean of the derivatives that ``work(block, room, gradient)`` writes, in the
         parameters.
         """
-        transpose = self._transpose
-
-        def of_part(c: int) -> list[np.ndarray]:
-            with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long
-                return self._part(work, self._parts[c])
-
-        parts = self.threads.map(of_part, len(self._parts))
-        grad = np.empty(self.size)
+        transpose = self._transpose  # made before threads ask for it
+        grad = np.zeros(self.size)
         segments = split(grad, self.potentials.pattern)
-        transpose.product(self.threads, segments.node)
-        *sums, intercept = (np.sum(of_parts, axis=0) for of_parts in zip(*parts, strict=True))
+        sums: list[np.ndarray] = []
+        for w, window in enumerate(self._windows):
+            of_window = self._of_window(work, window)
+            transpose.add(self.threads, w, segments.node)
+            sums = _both(sums, of_window) if sums else of_window
+        *sums, intercept = sums
         for f, family in enumerate(self.potentials.pattern.families):
             clique_map = self.potentials.clique_maps[f]
             if clique_map:
@@ -220,9 +220,19 @@ class LinearObjective(OnThreads):
         grad /= self.total_weight
         return grad
 
-    def _part(self, work: Work, part: np.ndarray) -> list[np.ndarray]:
-        """Do the work of some blocks; return its derivatives in the weights of clique features and
-        of columns, of one family after the other, and in the intercept.
+    def _of_window(self, work: Work, window: Window) -> list[np.ndarray]:
+        """The work of a window; the sums of what its parts return."""
+
+        def of_part(c: int) -> list[np.ndarray]:
+            with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long
+                return self._part(work, window.parts[c], window.nodes.start)
+
+        return self.threads.fold(of_part, _both, len(window.parts))
+
+    def _part(self, work: Work, part: np.ndarray, first: int) -> list[np.ndarray]:
+        """Do the work of some blocks of the window that begins with node `first`; return its
+        derivatives in the weights of clique features and of columns, of one family after the other,
+        and in the intercept.
         """
         maps = self.potentials.clique_maps
         of_features = [np.zeros(m.expanded_size if m else 0) for m in maps]
@@ -243,7 +253,7 @@ class LinearObjective(OnThreads):
             )
             gradient = Potentials(node[:n], cliques)
             work(block, room, gradient)
-            self._transpose.put(gradient.node, block.tokens)
+            self._transpose.put(gradient.node, block.tokens, first)
             for f, clique_map in enumerate(maps):
                 if clique_map:
                     clique_map.scatter(cliques[f], block.cliques[f], ONE, of_features[f])
@@ -255,3 +265,10 @@ class LinearObjective(OnThreads):
             part for pair in zip(of_features, tables, strict=True) for part in (pair[0], pair[1][0])
         ]
         return [*of_families, intercept]
+
+
+def _both(some: list[np.ndarray], others: list[np.ndarray]) -> list[np.ndarray]:
+    """Sums of two lists of arrays, in those of the first."""
+    for total, addend in zip(some, others, strict=True):
+        total += addend
+    return some

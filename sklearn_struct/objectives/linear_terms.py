@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from sklearn_struct.compiled.simd import aligned
 from sklearn_struct.compiled.threads import go_on
@@ -17,6 +18,11 @@ from sklearn_struct.losses.latent_margin import LatentMargin
 from sklearn_struct.losses.planes import Planes
 from sklearn_struct.objectives.linear_objective import LinearObjective, TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
+from sklearn_struct.objectives.remembered_terms import (
+    AllDerivatives,
+    SampledDerivatives,
+    remembered_terms,
+)
 
 __all__ = ["LinearTerms"]
 
@@ -81,12 +87,13 @@ class LinearTerms(LinearObjective):
         """The inverse of `expand`."""
         return self.potentials.compress(W)
 
-    def side_by_side(self, vector: np.ndarray, n: int) -> np.ndarray:
-        """Room for n expanded vectors that are read and written together: `vector`, and others that
-        are zero.
+    def side_by_side(self, w: np.ndarray, n: int, dtype: DTypeLike) -> np.ndarray:
+        """Room for n expanded vectors that are read and written together: that of w, and others
+        that are zero.
         """
-        W = aligned(n * self.potentials.expanded_size, vector.dtype)
-        put(vector, n, 0, self.potentials.grains, W)
+        W = aligned(n * self.potentials.expanded_size, dtype)
+        # expanded in the room of evaluations: with rare features a vector is long
+        put(self.potentials.expand(w, self._W), n, 0, self.potentials.grains, W)
         return W
 
     def separate(self, W: np.ndarray, c: int) -> np.ndarray:
@@ -99,6 +106,14 @@ class LinearTerms(LinearObjective):
         """Views (number, n, grain) of the penalised entries of the n vectors side by side in W."""
         # the last grain is the intercept
         return parts(W, len(W) // self.potentials.expanded_size, self.potentials.grains)[:-1]
+
+    def new_memory(
+        self, dtype: DTypeLike, rng: np.random.RandomState, sampled: bool
+    ) -> AllDerivatives | SampledDerivatives:
+        """An empty memory for derivatives of terms, in a float type; if `sampled`, not of all where
+        these are many.
+        """
+        return remembered_terms(self.n_terms, self.n_potentials, dtype, rng, sampled)
 
     def forward(self, W: np.ndarray, i: int, *scales: float) -> np.ndarray:
         """Potentials of term i, one flat vector, at the sum of the scaled vectors side by side in

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 __all__ = ["BatchObjective", "DifferenceObjective", "DualObjective", "HiddenTerms", "SumOfTerms"]
 
@@ -106,10 +107,23 @@ class SumOfTerms(BatchObjective, Protocol):
         """Squared length of the gradient of term i in the parameters."""
         ...
 
+    def new_memory(
+        self, dtype: DTypeLike, rng: np.random.RandomState, sampled: bool
+    ) -> Derivatives:
+        """An empty memory for derivatives of terms in their potentials, in a float type; if
+        `sampled`, not of all where these are many.
+
+        Raises
+        ------
+        ValueError
+            If it would be too large.
+        """
+        ...
+
     # ---- several vectors interleaved in one W: neighbours in memory are read together
 
-    def side_by_side(self, vector: np.ndarray, n: int) -> np.ndarray:
-        """A W with room for n expanded vectors: a copy of `vector`, and n - 1 that are zero."""
+    def side_by_side(self, w: np.ndarray, n: int, dtype: DTypeLike) -> np.ndarray:
+        """A W with room for n expanded vectors: that of w, and n - 1 that are zero."""
         ...
 
     def separate(self, W: np.ndarray, c: int) -> np.ndarray:
@@ -118,6 +132,18 @@ class SumOfTerms(BatchObjective, Protocol):
 
     def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:
         """Views (number, n, width) of the penalised entries of the n vectors in W."""
+        ...
+
+
+class Derivatives(Protocol):
+    """The last derivatives of terms in their potentials, or what is remembered of them."""
+
+    def get(self, i: int) -> np.ndarray | None:
+        """Those of term i, or None."""
+        ...
+
+    def put(self, i: int, gradient: np.ndarray) -> np.ndarray:
+        """Remember those of term i; return what is remembered."""
         ...
 
 

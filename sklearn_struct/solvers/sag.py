@@ -31,12 +31,13 @@ first pass, then ever more rarely.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import isfinite
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from sklearn_struct.solvers.objective_protocols import SumOfTerms
+from sklearn_struct.solvers.objective_protocols import Derivatives, SumOfTerms
 from sklearn_struct.solvers.owlqn import pseudo_gradient
 from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.step_lengths import Course, Curvature
@@ -55,7 +56,6 @@ ENOUGH = 1e-4
 # times tol: how far above the optimum, relatively, the objective may at most be in the end
 CERTAIN = 10.0
 PATIENCE = 4  # passes between two evaluations; where the second is no better, steps are halved
-LARGEST_MEMORY = 2**32  # bytes
 KNOWN = 4  # passes that have been made, where an earlier call has left its memory
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
 
@@ -70,22 +70,32 @@ class _Iterate:
     """
 
     def __init__(
-        self, objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, dtype: DTypeLike
+        self,
+        objective: SumOfTerms,
+        w: np.ndarray,
+        l1: float,
+        l2: float,
+        dtype: DTypeLike,
+        memory: Derivatives,
     ) -> None:
         self.objective = objective
         self.l1 = l1
         self.l2 = l2
-        self.W = objective.side_by_side(objective.expand(w).astype(dtype, copy=False), 2)
-        self.parts = [(part[:, 0], part[:, 1]) for part in objective.penalised_parts(self.W)]
-        # the L1 penalty's subgradient takes part in the mean D, like the gradient of one more term
-        self.pulls = [np.zeros_like(V) for V, _ in self.parts] if l1 else []
-        self.free = self.W[len(self.W) - 2 * objective.n_free :].reshape(2, -1)
         self.free_sum = np.zeros(objective.n_free)
-        self.remembered = dtype
         # derivatives in potentials: a number for each token and label, where gradients would have
         # one for each weight that the term touches
-        self.memory: list[np.ndarray | None] = [None] * objective.n_terms
+        self.memory = memory
         self.m = 0
+        self._place(w, dtype)
+
+    def _place(self, w: np.ndarray, dtype: DTypeLike) -> None:
+        """Make w the point; D is zero."""
+        objective = self.objective
+        self.W = objective.side_by_side(w, 2, dtype)
+        self.parts = [(part[:, 0], part[:, 1]) for part in objective.penalised_parts(self.W)]
+        # the L1 penalty's subgradient takes part in the mean D, like the gradient of one more term
+        self.pulls = [np.zeros_like(V) for V, _ in self.parts] if self.l1 else []
+        self.free = self.W[len(self.W) - 2 * objective.n_free :].reshape(2, -1)
         self._reset()
 
     def _reset(self) -> None:
@@ -93,21 +103,28 @@ class _Iterate:
         self.s = 0.0
         self.length = self.pulled = 0.0  # sums of alpha, and of alpha's share that D took part in
 
-    def refined(self, dtype: DTypeLike) -> _Iterate:
-        """The same point, and the same memory, with another float type for V and D."""
-        new = _Iterate(self.objective, self.w(), self.l1, self.l2, dtype)
-        new.remember(self)
-        return new
+    def refine(self, dtype: DTypeLike) -> None:
+        """Go on at the same point, with the same memory, with another float type for V and D."""
+        w = self.w()
+        # the old vectors go before the new ones come
+        self.W = np.empty(0)
+        self.free = np.empty((2, 0))
+        self.parts = []
+        self._place(w, dtype)
+        self.free_sum[:] = 0.0
+        self._sum_up()
 
     def remember(self, other: _Iterate) -> None:
         """Take over another's memory, at a point that has none."""
         self.memory = other.memory
         self.m = other.m
-        self.remembered = other.remembered
-        for i, gradient in enumerate(self.memory):
+        self._sum_up()
+
+    def _sum_up(self) -> None:
+        """Make D the sum of what is remembered, so that float32's rounding does not stay in it."""
+        for i in range(self.objective.n_terms):
+            gradient = self.memory.get(i)
             if gradient is not None:
-                # D is summed up anew from the memory, so that float32's rounding does not stay in
-                # it
                 self.objective.add(gradient.astype(self.W.dtype), i, self.W, 0.0, 1.0)
         self.free_sum += self.free[1]
         self.free[1] = 0.0
@@ -119,11 +136,9 @@ class _Iterate:
         """Remember the gradient of term i, and go a `step`, in units of 1 / curvature."""
         if self.beta < SMALLEST_SCALE:
             self.write_out()
-        before = self.memory[i]
-        kept = gradient.astype(self.remembered, copy=False)
-        self.memory[i] = kept
+        before = self.memory.get(i)
         # what is added must be what is remembered, rounded, or D would no longer be the sum of it
-        gradient = kept.astype(self.W.dtype, copy=False)
+        gradient = self.memory.put(i, gradient).astype(self.W.dtype, copy=False)
         if before is None:
             self.m += 1
             change = gradient
@@ -216,6 +231,7 @@ def sag(
     rng: np.random.RandomState,
     memory: Remembered | None = None,
     hopeless: Callable[[int, float], bool] = lambda n_iter, flattest: False,
+    sampled: bool = False,
 ) -> Result:
     """Minimise ``objective + l2 / 2 * ||w||**2 + l1 * ||w||_1``; the ``n_free`` last entries are
     unpenalised.
@@ -229,17 +245,18 @@ def sag(
     shorter; where it is above those at the start and at zero, the best point is taken up again.
     `memory` is left as it is in the end; where an earlier call has left one, no pass fills it.
     `hopeless` is asked after each evaluation, with the passes made and the least of all largest
-    entries of gradients, whether to give up.
+    entries of gradients, whether to give up. If `sampled`, large memories keep samples, which save
+    memory and lead near the optimum, not to it.
     """
-    _check_memory(objective)
+    dtype = objective.expand(w0).dtype
+    coarse = COARSE if objective.n_potentials > SMALL else dtype
     memory = Remembered() if memory is None else memory
+    begun = partial(_begun, objective, l1, l2, rng, sampled)
     best, limit = _begin(objective, w0, l1, l2, tol, memory)
     if best.converged:
         return best
     n = objective.n_terms
-    dtype = objective.expand(w0).dtype
-    coarse = COARSE if objective.n_potentials > SMALL else dtype
-    iterate, curvature = memory.recall(_Iterate(objective, best.w, l1, l2, coarse))
+    iterate, curvature = memory.recall(begun(best.w, coarse))
     warm = bool(np.any(best.w))
     first = 1 - memory.n_passes
     due = PATIENCE
@@ -262,7 +279,7 @@ def sag(
             flattest = min(flattest, here.steepest)
             # float32 no longer improves anything: from here on its rounding would
             if iterate.W.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
-                iterate = iterate.refined(dtype)
+                iterate.refine(dtype)
             if rise < 0 or (here.converged and rise <= 1e-12 * abs(best.value)):
                 best = here._replace(value=min(here.value, best.value))
                 improved = n_iter
@@ -272,7 +289,7 @@ def sag(
             if not here.value <= limit + 1e-9 * abs(limit):
                 # the first pass may just be too noisy without a memory
                 course = Course(best.w, course.length / 2 if warm else course.length)
-                iterate = _Iterate(objective, best.w, l1, l2, iterate.W.dtype)
+                iterate = begun(best.w, iterate.W.dtype)
                 warm = True
                 first = n_iter + 1
         best = best._replace(n_iter=n_iter)
@@ -281,6 +298,19 @@ def sag(
             break
     memory.keep(iterate, curvature)
     return best
+
+
+def _begun(
+    objective: SumOfTerms,
+    l1: float,
+    l2: float,
+    rng: np.random.RandomState,
+    sampled: bool,
+    w: np.ndarray,
+    dtype: DTypeLike,
+) -> _Iterate:
+    """A point with an empty memory."""
+    return _Iterate(objective, w, l1, l2, dtype, objective.new_memory(dtype, rng, sampled))
 
 
 def _begin(
@@ -297,16 +327,6 @@ def _begin(
         memory.at_zero = zero.value
     limit = max(start.value, memory.at_zero)
     return (zero if zero.value < start.value else start), limit
-
-
-def _check_memory(objective: SumOfTerms) -> None:
-    """Refuse data whose derivatives do not fit into LARGEST_MEMORY."""
-    n_bytes = objective.n_potentials * 8
-    if n_bytes > LARGEST_MEMORY:
-        raise ValueError(
-            f"sag would remember {n_bytes / 2**30:.1f} GiB of derivatives: a number for each label "
-            "at each token and, with edge features, for each pair of labels; use lbfgs or owlqn"
-        )
 
 
 @np.errstate(over="ignore", invalid="ignore")

@@ -69,6 +69,7 @@ def sag_lbfgs(
         rng=rng,
         memory=memory,
         hopeless=hopeless,
+        sampled=True,
     )
     for share in FINER:
         done = best.n_iter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import naive
@@ -19,7 +20,7 @@ from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.sparse_beside_dense import SumMap, first_rows
 from sklearn_struct.linear.vectors_side_by_side import ONE, put, take
 
-WIDTHS = [1, 3, 8, 9, 22, 25, 50]
+WIDTHS = [1, 3, 8, 9, 22, 25, 50, 130]
 KINDS = ["dense", "rows", "pairs", "sum"]
 
 
@@ -55,6 +56,9 @@ def make(kind, width, dtype=np.float64, n=60, m=40):
     mask[[0, 5]] = True
     mask[[1, 2, 6]] = False
     mask[[2, 6], width // 2] = True
+    # of many labels a few: no row of weights, but a list
+    mask[8:14] = False
+    mask[8:14, [0, width // 3, width - 1]] = True
     pairs = csr(sp.csr_array(mask.astype(float)))
     if kind == "sum":
         n_sparse = m - 15
@@ -80,18 +84,25 @@ def expand(case, w, dtype=None):
     return W
 
 
-def transpose(case, R, n_jobs=1):
-    """Put in two blocks."""
-    product = case.map.transpose(case.X.dtype)
-    middle = len(R) // 2
-    for rows in (slice(0, middle), slice(middle, len(R))):
-        product.put(R[rows], rows)
-    out = np.full(case.map.size, np.nan)
+def transpose(case, R, n_jobs=1, n_windows=1):
+    """Put in two blocks a window."""
+    bounds = np.linspace(0, len(R), n_windows + 1).astype(int)
+    windows = [slice(*pair) for pair in pairwise(bounds.tolist())]
+    product = case.map.transpose(case.X.dtype, windows)
     with Pool(n_jobs) as pool:
-        product.product(pool, out)
-        again = np.empty_like(out)
-        product.product(pool, again)
+        out = of_windows(product, windows, R, pool, case.map.size)
+        again = of_windows(product, windows, R, pool, case.map.size)
     np.testing.assert_array_equal(again, out)  # nothing is left over from the first call
+    return out
+
+
+def of_windows(product, windows, R, pool, size):
+    out = np.zeros(size)
+    for w, window in enumerate(windows):
+        middle = (window.start + window.stop) // 2
+        for rows in (slice(window.start, middle), slice(middle, window.stop)):
+            product.put(R[rows], rows, window.start)
+        product.add(pool, w, out)
     return out
 
 
@@ -174,7 +185,19 @@ def test_transpose(kind, width):
     np.testing.assert_allclose(found, (case.X.T @ R)[case.mask], atol=1e-12)
 
 
-@pytest.mark.parametrize("width", [1, 9, 22])
+@pytest.mark.parametrize("n_windows", [2, 7])
+@pytest.mark.parametrize("width", [1, 22, 130])
+@pytest.mark.parametrize("kind", ["dense", "rows", "sum"])
+def test_transpose_in_windows(kind, width, n_windows):
+    """Residuals need room for one window alone; the sum over all of them is the same."""
+    case = make(kind, width)
+    R = np.random.default_rng(0).normal(size=(len(case.X), width))
+    found = transpose(case, R, n_windows=n_windows)
+    np.testing.assert_allclose(found, (case.X.T @ R)[case.mask], atol=1e-12)
+    np.testing.assert_array_equal(transpose(case, R, 3, n_windows), found)
+
+
+@pytest.mark.parametrize("width", [1, 9, 22, 130])
 @pytest.mark.parametrize("kind", KINDS)
 def test_float32(kind, width):
     """Tables, potentials and residuals are float32, sums of parts float64; stochastic solvers keep
@@ -272,7 +295,7 @@ def test_scatter_of_equal_numbers(kind):
         np.testing.assert_allclose(case.map.compress(W), (case.X.T @ R)[case.mask], atol=1e-12)
 
 
-@pytest.mark.parametrize("width", [3, 9, 22])
+@pytest.mark.parametrize("width", [3, 9, 22, 130])
 def test_scatter_gives_no_weight_to_unobserved_pairs(width):
     """An expanded table that stays, as a stochastic solver's does, must stay a table of observed
     pairs.
@@ -298,10 +321,10 @@ def test_dense_products_in_pieces(n, m, width):
     expected = np.einsum("nm,mk->nk", X, W)
     np.testing.assert_allclose(out[5 : n - 1], expected[5 : n - 1], atol=1e-11)
     assert np.all(np.isnan(out[[*range(5), n - 1]]))
-    transpose = dense.transpose(np.dtype(np.float64))
-    transpose.put(expected, slice(0, n))
-    product = np.empty(m * width)
+    transpose = dense.transpose(np.dtype(np.float64), [slice(0, n)])
+    transpose.put(expected, slice(0, n), 0)
+    product = np.zeros(m * width)
     with Pool() as pool:
-        transpose.product(pool, product)
+        transpose.add(pool, 0, product)
     of_all = np.einsum("nm,nk->mk", X, expected)
     np.testing.assert_allclose(product.reshape(m, width), of_all, rtol=1e-9, atol=1e-8)

@@ -47,11 +47,13 @@ def test_scatter_and_transpose(n_scales):
     assert_allclose(W.sum(), np.sum(X[3:8] * R[:5]))
     outs = []
     for n_jobs in (1, 2):
-        transpose = to_scores.transpose(np.dtype(np.float64))
-        transpose.put(R[:100], slice(0, 100))
-        transpose.put(R[100:], slice(100, len(R)))
-        outs.append(np.empty(n_scales))
+        windows = [slice(0, 150), slice(150, len(R))]
+        transpose = to_scores.transpose(np.dtype(np.float64), windows)
+        outs.append(np.zeros(n_scales))
         with Pool(n_jobs) as pool:
-            transpose.product(pool, outs[-1])
+            for w, (start, middle, stop) in enumerate([(0, 100, 150), (150, 200, len(R))]):
+                transpose.put(R[start:middle], slice(start, middle), start)
+                transpose.put(R[middle:stop], slice(middle, stop), start)
+                transpose.add(pool, w, outs[-1])
     assert_allclose(outs[0], expected, rtol=1e-9)
     assert_array_equal(*outs)

@@ -12,6 +12,7 @@ from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 from sklearn_struct.objectives.linear_objective import TrainingData
 from sklearn_struct.objectives.linear_terms import LinearTerms
+from sklearn_struct.objectives.remembered_terms import AllDerivatives
 from sklearn_struct.solvers import sag as module
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.owlqn import owlqn
@@ -181,28 +182,31 @@ def test_finer_numbers_keep_point_and_memory(options):
     changed.
     """
     objective = chains(**options)
-    iterate = module._Iterate(objective, np.full(objective.size, 0.1), 0.0, 0.05, np.float32)
+    memory = AllDerivatives(objective.n_terms, np.float32)
+    w = np.full(objective.size, 0.1)
+    iterate = module._Iterate(objective, w, 0.0, 0.05, np.float32, memory)
     for i in (0, 3, 5, 3):
         iterate.move(i, objective.term(iterate.potentials(i), i)[1], 0.1, 0.5)
     w = iterate.w()
-    refined = iterate.refined(np.float64)
-    np.testing.assert_array_equal(refined.w(), w)
-    assert refined.W.dtype == np.float64
-    assert refined.m == 3
+    iterate.refine(np.float64)
+    np.testing.assert_array_equal(iterate.w(), w)
+    assert iterate.W.dtype == np.float64
+    assert iterate.m == 3
     total = np.zeros_like(objective.expand(w))
     for i in (0, 3, 5):
-        objective.add(iterate.memory[i].astype(float), i, total, 1.0)
-    D = objective.separate(refined.W, 1)
-    D[len(D) - objective.n_free :] = refined.free_sum
+        objective.add(memory.get(i).astype(float), i, total, 1.0)
+    D = objective.separate(iterate.W, 1)
+    D[len(D) - objective.n_free :] = iterate.free_sum
     np.testing.assert_allclose(D, total, atol=1e-12)
-    assert not refined.free[1].any()
+    assert not iterate.free[1].any()
 
 
 def test_shift():
     objective = chains()
     rng = np.random.default_rng(0)
     w, change = rng.normal(size=(2, objective.size))
-    iterate = module._Iterate(objective, w, 0.0, 0.05, np.float64)
+    memory = AllDerivatives(objective.n_terms, np.float64)
+    iterate = module._Iterate(objective, w, 0.0, 0.05, np.float64, memory)
     iterate.shift(change)
     np.testing.assert_allclose(iterate.w(), w + change, atol=1e-14)
 
@@ -220,12 +224,6 @@ def test_the_first_pass_from_a_warm_start_keeps_still():
     )
     assert seen[0] == near.value < objective.value_and_grad(np.zeros(objective.size))[0]
     assert seen[-1] == found.value < near.value
-
-
-def test_derivatives_beyond_memory(monkeypatch):
-    monkeypatch.setattr(module, "LARGEST_MEMORY", 1000)
-    with pytest.raises(ValueError, match=r"sag would remember 0\.0 GiB .* use lbfgs or owlqn"):
-        SAG(chains())
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.fitting.finite_scores import check_learned
+from sklearn_struct.estimators.fitting.free_memory import give_back
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
@@ -34,6 +35,8 @@ from sklearn_struct.objectives.linear_terms import LinearTerms
 from sklearn_struct.objectives.node_maps import without_zeros
 
 __all__ = ["BaseTrained"]
+
+MANY = 50_000  # nodes, whose encoding leaves much memory behind
 
 
 class BaseTrained(BaseStructured):
@@ -63,6 +66,8 @@ class BaseTrained(BaseStructured):
         w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
         # if only this method holds X, it is free while the solver needs memory
         del X, sequences
+        if data.n_nodes >= MANY:
+            give_back()
         self._learn(potentials, loss, data, w0, progress, size)
 
     def _posed(

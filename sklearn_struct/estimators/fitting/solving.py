@@ -16,6 +16,7 @@ from sklearn_struct.linear.sparse_rows import SparseRows
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_objective import TrainingData
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
+from sklearn_struct.objectives.remembered_terms import LARGEST_MEMORY, memory_of
 from sklearn_struct.solvers.arow import adaptive
 from sklearn_struct.solvers.convex_concave import convex_concave
 from sklearn_struct.solvers.convex_difference import expectation_maximisation
@@ -29,7 +30,7 @@ from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.penalised import Penalised
 from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.rounding_noise import measure
-from sklearn_struct.solvers.sag import LARGEST_MEMORY, sag
+from sklearn_struct.solvers.sag import sag
 from sklearn_struct.solvers.sag_lbfgs import sag_lbfgs
 from sklearn_struct.solvers.sdca import sdca
 from sklearn_struct.solvers.sgd import sgd
@@ -157,8 +158,9 @@ def choice(
         many = data.n_examples >= FEWEST_EXAMPLES
         many &= n_tokens >= (LARGE_IF_L1 if has_l1 else LARGE)
         many &= not potentials.has_clique_features
-        # sag's, with as much again for tables
-        many &= 16 * n_tokens * potentials.n_labels <= LARGEST_MEMORY
+        # sag's, with as much again for tables of edges
+        n_derivatives = 2 * n_tokens * potentials.n_labels
+        many &= memory_of(n_derivatives, sampled=not has_l1) <= LARGEST_MEMORY
         many &= loss.convex
         if has_l1:
             return "sag" if many else "owlqn"
