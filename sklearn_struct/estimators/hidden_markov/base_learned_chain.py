@@ -38,7 +38,8 @@ from sklearn_struct.estimators.hidden_markov.stream_parameters import StreamPara
 from sklearn_struct.estimators.hidden_states.restarts import seeds
 from sklearn_struct.exceptions import UnknownLabelError
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
-from sklearn_struct.hidden_markov.em_steps import Options, Training
+from sklearn_struct.hidden_markov.base_training import Options
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.observed import Observed

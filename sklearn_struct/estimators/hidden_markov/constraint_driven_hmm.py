@@ -33,8 +33,9 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
     learn_streams,
 )
 from sklearn_struct.exceptions import EmptyDataError, UnknownLabelError
+from sklearn_struct.hidden_markov.base_training import Options
 from sklearn_struct.hidden_markov.constraint_rounds import ConstraintRounds
-from sklearn_struct.hidden_markov.em_steps import Options, Training
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.observed import Observed

@@ -14,6 +14,7 @@ from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearnedChain, Data
 from sklearn_struct.estimators.hidden_markov.em_fit import spread_out, start
 from sklearn_struct.exceptions import ForbiddenLabelError, LengthMismatchError, NonFiniteError
+from sklearn_struct.hidden_markov.base_training import BaseTraining
 from sklearn_struct.hidden_markov.em_starts import labelled_start
 from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.free_parameters import n_parameters
@@ -27,7 +28,11 @@ from sklearn_struct.hidden_markov.restricted_chains import (
     all_allowed,
     allowed_steps,
 )
-from sklearn_struct.hidden_markov.restricted_training import RestrictedTraining, Restrictions
+from sklearn_struct.hidden_markov.restricted_training import (
+    RestrictedSteps,
+    RestrictedTraining,
+    Restrictions,
+)
 from sklearn_struct.inference.chains.forbidden import Transitions, dead_ends, forbid
 from sklearn_struct.inference.labelling_scores import forbid_labels
 
@@ -100,13 +105,13 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
         in_order = isinstance(rule, str) and rule == LEFT_TO_RIGHT
         if in_order and not training.any_known and way != "random":
             # clusters have no order, labels from left to right have
-            return _nearest(training, labelled_start(training, spread_out(training), rng))
+            return _nearest(training, labelled_start(training, training.guess(spread_out), rng))
         return _nearest(training, start(way, training, rng))
 
-    def _n_free(self, training: Training) -> int:
+    def _n_free(self, training: BaseTraining) -> int:
         """The number of parameters that were learned."""
         allowed = None
-        if isinstance(training, RestrictedTraining):
+        if isinstance(training, RestrictedSteps):
             allowed = training.restrictions.chain.allowed
         return n_parameters(self._model(), self.stop, allowed, frozenset(self.fixed))
 
@@ -243,9 +248,9 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
         )
 
 
-def _nearest(training: Training, model: HiddenMarkov) -> HiddenMarkov:
+def _nearest(training: BaseTraining, model: HiddenMarkov) -> HiddenMarkov:
     """The model without what is forbidden."""
-    return training.nearest(model) if isinstance(training, RestrictedTraining) else model
+    return training.nearest(model) if isinstance(training, RestrictedSteps) else model
 
 
 def _check_fixed_steps(given: Markov, steps: Markov, fixed: frozenset[str]) -> None:
