@@ -17,6 +17,7 @@ from distributed import Client
 from sklearn_struct.distributed.arrays_of_states import memory_of
 from sklearn_struct.distributed.partitions import Reading, Shard
 from sklearn_struct.distributed.shards import at_partition
+from sklearn_struct.distributed.stream_partitions import ColumnsOfPart, HiddenShard, StreamsOfPart
 
 __all__ = ["ClusterShards", "Work", "patient_cluster"]
 
@@ -36,6 +37,9 @@ LARGE_GRAPH = "10GB"
 
 @sizeof.register(Reading)
 @sizeof.register(Shard)
+@sizeof.register(ColumnsOfPart)
+@sizeof.register(StreamsOfPart)
+@sizeof.register(HiddenShard)
 def _size(state: Any) -> int:
     """Bytes of a state. By itself Dask takes it for small, and hands it to idle workers, which
     takes longer than any evaluation.

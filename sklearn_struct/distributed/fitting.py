@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from sklearn_struct.distributed.hidden_fitting import learn_hidden
 from sklearn_struct.distributed.merging import (
     class_weights,
     merge,
@@ -41,13 +42,15 @@ from sklearn_struct.estimators.fitting.solving import (
     refuse_stochastic,
     solve,
 )
+from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.losses.evidence import Evidence
 
 __all__ = ["ESTIMATORS", "Posed", "fit_partitions", "parts_of", "pose"]
 
-# whose objective is a sum over examples, each of which needs its own partition alone
-ESTIMATORS = (LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF)
+# of which each example needs its own partition alone: objectives are sums over them, and so are the
+# counts of EM
+ESTIMATORS = (LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, HMM)
 
 
 def parts_of(estimator: Any) -> tuple[Any, Any]:
@@ -69,6 +72,11 @@ def parts_of(estimator: Any) -> tuple[Any, Any]:
     if not before:
         return None, model
     encoder = before[0]
+    if isinstance(model, HMM):
+        raise InputTypeError(
+            f"HMM reads X itself, so a Pipeline on partitions has no {type(encoder).__name__} "
+            "before it: apply that to each partition before"
+        )
     if len(before) > 1 or type(encoder) not in MERGED:
         wrong = before[1] if type(encoder) in MERGED else encoder
         names = " or ".join(kind.__name__ for kind in MERGED)
@@ -86,9 +94,9 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
 
     Parameters
     ----------
-    estimator : LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF or Pipeline
+    estimator : LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, HMM or Pipeline
         It is not changed. A Pipeline has a `FeatureTemplates` or a `SequenceVectorizer` before the
-        model.
+        model, and nothing before an `HMM`.
     shards : FileShards
         The partitions.
     init : fitted estimator of the same family, default=None
@@ -97,7 +105,8 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     Returns
     -------
     estimator
-        What its own `fit` would be on all data, up to rounding.
+        What its own `fit` would be on all data, up to rounding. An `HMM` of numbers without labels
+        begins at clusters; of more than 50,000 tokens these are found in a sample.
 
     Raises
     ------
@@ -106,7 +115,8 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     EmptyDataError
         If there is nothing to learn from.
     ValueError
-        If the solver goes from one example to the next. Other errors are those of the estimator's
+        If the solver goes from one example to the next, or an `HMM` has `autoregression`, or
+        `n_mixtures` without `init`. Other errors are those of the estimator's
         own `fit`; a note says in which partition.
 
     See Also
@@ -131,19 +141,27 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     encoder, model = parts_of(estimator)
     model = clone(model)
     model._validate_params()
-    # before anything is read
-    refuse_stochastic(model.solver)
     progress = Progress(model, None, None, None)
-    posed = pose(model, encoder, shards)
-    _learn(model, posed, init, progress)
+    fitted = None
+    if isinstance(model, HMM):
+        learn_hidden(model, shards, init, progress)
+    else:
+        # before anything is read
+        refuse_stochastic(model.solver)
+        posed = pose(model, encoder, shards)
+        fitted = posed.encoder
+        _learn(model, posed, init, progress)
     progress.end()
-    if not isinstance(estimator, Pipeline):
-        return model
-    whole = clone(estimator)
+    return _whole(estimator, encoder, fitted, model) if isinstance(estimator, Pipeline) else model
+
+
+def _whole(pipeline: Pipeline, encoder: Any, fitted: Any, model: Any) -> Pipeline:
+    """A copy of a Pipeline with the fitted encoder and model."""
+    whole = clone(pipeline)
     whole.steps = [(name, step) for name, step in whole.steps]
-    for s, (name, step) in enumerate(estimator.steps):
+    for s, (name, step) in enumerate(pipeline.steps):
         if step is encoder:
-            whole.steps[s] = (name, posed.encoder)
+            whole.steps[s] = (name, fitted)
     whole.steps[-1] = (whole.steps[-1][0], model)
     return whole
 

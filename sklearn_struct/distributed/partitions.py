@@ -35,9 +35,12 @@ __all__ = [
     "Summary",
     "bind",
     "check_weights",
+    "has_weight",
     "hess_vec",
     "label",
     "label_sums",
+    "n_sequences",
+    "n_tokens",
     "observe",
     "read",
     "summarise",
@@ -136,8 +139,8 @@ def read(given: Any, model: Any, encoder: Any) -> Reading:
     y = as_list(partition.y)
     weight = as_list(partition.sample_weight)
     own = clone(model)
-    n = _n_sequences(X)
-    if _n_tokens(X, n) == 0:
+    n = n_sequences(X)
+    if n_tokens(X, n) == 0:
         return Reading(own, None, y, weight, n)
     part: EncoderPart = None
     kind = "encoded"
@@ -157,13 +160,14 @@ def vectorizer_of(model: Any) -> SequenceVectorizer:
     return SequenceVectorizer(dtype=np.dtype(model.dtype).type)
 
 
-def _n_sequences(X: Any) -> int:
+def n_sequences(X: Any) -> int:
+    """The number of sequences of a partition."""
     if not hasattr(X, "__len__") and getattr(X, "shape", None) is None:
         raise InputTypeError(f"a partition of X is a {type(X).__name__}, not a list of sequences")
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _n_tokens(X: Any, n: int) -> int:
+def n_tokens(X: Any, n: int) -> int:
     """The number of tokens; of what is no list of sequences that of its rows."""
     if n == 0:
         return 0
@@ -226,11 +230,14 @@ def label_sums(reading: Reading) -> np.ndarray:
 
 
 def _some_weigh(reading: Reading) -> bool:
+    return has_weight(reading.sample_weight)
+
+
+def has_weight(sample_weight: Any) -> bool:
     """Whether a sequence has a weight other than 0; what is no weight counts as one."""
-    weight = reading.sample_weight
-    if weight is None or is_per_token(weight):
+    if sample_weight is None or is_per_token(sample_weight):
         return True
-    return bool(np.any(np.asarray(weight) != 0))
+    return bool(np.any(np.asarray(sample_weight) != 0))
 
 
 def weigh(reading: Reading, class_weight: Any) -> Reading:

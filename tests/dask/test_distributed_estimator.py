@@ -12,12 +12,14 @@ import pytest
 from distributed import Client, LocalCluster
 from partitions import TEMPLATED, TIGHT, as_lists, cut, data_of, in_memory, model_of, sentences
 
-from sklearn_struct import LatentChainCRF, LinearChainCRF, SequenceVectorizer
+from sklearn_struct import HMM, LatentChainCRF, LinearChainCRF, SequenceVectorizer
 from sklearn_struct.dask import Distributed, distributed_estimator
 from sklearn_struct.dask.cluster import ClusterShards
 from sklearn_struct.dask.collections import futures_of
 from sklearn_struct.distributed import fit_partitions
 from sklearn_struct.distributed.fitting import parts_of, pose
+from sklearn_struct.distributed.partitions import Partition
+from sklearn_struct.distributed.shards import InMemory
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 
@@ -38,6 +40,24 @@ def test_bags(client, name):
     np.testing.assert_array_equal(model_of(model.estimator_)._w, model_of(here)._w)
     assert model_of(model.estimator_).loss_curve_ == model_of(here).loss_curve_
     assert list(model.predict(data[0])) == list(here.predict(data[0]))
+
+
+def test_hidden_markov_models(client):
+    """Counts and EM on three workers are bit by bit those of partitions in memory."""
+    X, y = sentences()
+    X = [[word for word, _ in x] for x in X]
+    for estimator, *labels in ((HMM(), y), (HMM(n_states=3, random_state=0, max_iter=200),)):
+        here = fit_partitions(
+            estimator, in_memory(4, X, *labels) if labels else _without_labels(4, X)
+        )
+        there = Distributed(estimator).fit(*bags(4, X, *labels)).estimator_
+        assert there.loss_curve_ == here.loss_curve_
+        np.testing.assert_array_equal(there.transition_logprob_, here.transition_logprob_)
+        np.testing.assert_array_equal(there.emission_logprob_[0], here.emission_logprob_[0])
+
+
+def _without_labels(n_parts, X):
+    return InMemory(Partition(part.X, None) for part in cut(n_parts, X))
 
 
 def test_delayed_values_and_futures(client):
