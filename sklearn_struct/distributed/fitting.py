@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from sklearn_struct.distributed.criteria import pose_criteria
 from sklearn_struct.distributed.hidden_fitting import learn_hidden
 from sklearn_struct.distributed.merging import (
     class_weights,
@@ -17,7 +18,7 @@ from sklearn_struct.distributed.merging import (
     merged_pattern,
     of_partitions,
 )
-from sklearn_struct.distributed.objective import ShardedObjective
+from sklearn_struct.distributed.objective import CoupledObjective, ShardedObjective
 from sklearn_struct.distributed.partitions import (
     bind,
     check_weights,
@@ -30,6 +31,7 @@ from sklearn_struct.distributed.partitions import (
 )
 from sklearn_struct.distributed.shards import Shards
 from sklearn_struct.encoding.features.merged_encoders import MERGED
+from sklearn_struct.estimators.chains.ge_crf import GECRF
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.chains.memm import MEMM
 from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
@@ -50,7 +52,7 @@ __all__ = ["ESTIMATORS", "Posed", "fit_partitions", "parts_of", "pose"]
 
 # of which each example needs its own partition alone: objectives are sums over them, and so are the
 # counts of EM
-ESTIMATORS = (LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, HMM)
+ESTIMATORS = (LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF, HMM)
 
 
 def parts_of(estimator: Any) -> tuple[Any, Any]:
@@ -94,7 +96,7 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
 
     Parameters
     ----------
-    estimator : LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, HMM or Pipeline
+    estimator : LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF, HMM or Pipeline
         It is not changed. A Pipeline has a `FeatureTemplates` or a `SequenceVectorizer` before the
         model, and nothing before an `HMM`.
     shards : FileShards
@@ -184,7 +186,7 @@ def pose(model: Any, encoder: Any, shards: Shards) -> Posed:
     merged = merge(model, encoder, shards.ask(summarise))
     K = len(merged.classes)
     evidence = Evidence()
-    if merged.is_partial and K > 1:
+    if merged.has_masks:
         evidence = Evidence(allowed=np.ones((0, K), bool))
     solver = choice_for_partitions(model._minimisation(), model._loss(evidence))
     shards.advance(label, merged.labellings())
@@ -192,6 +194,7 @@ def pose(model: Any, encoder: Any, shards: Shards) -> Posed:
     if class_weight == "balanced":
         class_weight = class_weights(model, shards.ask(label_sums))
     shards.advance(weigh, [class_weight] * n)
+    loss = pose_criteria(model, merged, shards) if isinstance(model, GECRF) else None
     observed = shards.ask(observe)
     model._pattern = pattern = merged_pattern(
         merged,
@@ -202,10 +205,12 @@ def pose(model: Any, encoder: Any, shards: Shards) -> Posed:
     )
     total = sum(seen.weight for seen in observed)
     of_shards = of_partitions(pattern, merged, observed)
-    shards.advance(bind, of_shards, [solver] * n, [total] * n, [merged.size] * n)
+    shards.advance(bind, of_shards, [solver] * n, [total] * n, [merged.size] * n, [loss] * n)
     n_free = K if pattern.fit_intercept else 0
     places = [part.place for part in of_shards]
     objective = ShardedObjective(shards, places, pattern.size, n_free, total)
+    if loss is not None:
+        objective = CoupledObjective(objective, model._constrained(loss))
     return Posed(merged.encoder, solver, objective, sum(seen.n_examples for seen in observed))
 
 
@@ -217,6 +222,7 @@ def _learn(model: Any, posed: Posed, init: Any, progress: Progress) -> None:
     model._stream = None
     model._prepared = Prepared()
     settings = model._iteration_settings()
+    w0 = model._begin(posed.solver, objective, w0)
     iterations = Iterations(model._learned, progress, settings, objective.total_weight)
     learned = solve(model._minimisation(), posed.solver, objective, w0, iterations)
     model.__dict__.update(learned | {"solver_": posed.solver})

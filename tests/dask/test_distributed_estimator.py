@@ -12,7 +12,7 @@ import pytest
 from distributed import Client, LocalCluster
 from partitions import TEMPLATED, TIGHT, as_lists, cut, data_of, in_memory, model_of, sentences
 
-from sklearn_struct import HMM, LatentChainCRF, LinearChainCRF, SequenceVectorizer
+from sklearn_struct import GECRF, HMM, LatentChainCRF, LinearChainCRF, SequenceVectorizer
 from sklearn_struct.dask import Distributed, distributed_estimator
 from sklearn_struct.dask.cluster import ClusterShards
 from sklearn_struct.dask.collections import futures_of
@@ -54,6 +54,18 @@ def test_hidden_markov_models(client):
         assert there.loss_curve_ == here.loss_curve_
         np.testing.assert_array_equal(there.transition_logprob_, here.transition_logprob_)
         np.testing.assert_array_equal(there.emission_logprob_[0], here.emission_logprob_[0])
+
+
+def test_labelled_features(client):
+    """The sums that couple sequences are those of partitions in memory, bit by bit."""
+    X, y = sentences()
+    X = as_lists(X)
+    y = [None if i % 2 else labels for i, labels in enumerate(y)]
+    estimator = GECRF({"cat": "B-NP", "dog": "I-NP"}, tol=1e-4)
+    here = fit_partitions(estimator, in_memory(4, X, y))
+    there = Distributed(estimator).fit(*bags(4, X, y)).estimator_
+    assert there.loss_curve_ == here.loss_curve_
+    np.testing.assert_array_equal(there._w, here._w)
 
 
 def _without_labels(n_parts, X):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from partitions import CASES, data_of, in_memory, model_of
+from partitions import CASES, data_of, in_memory, whole
 from sklearn.base import clone
 
 from sklearn_struct.distributed.fitting import parts_of, pose
@@ -14,19 +14,6 @@ from sklearn_struct.distributed.partitions import value_and_grad
 DIFFERENTIABLE = sorted(
     {*CASES} - {"partial", "all edges", "rare and open", "softmax margin", "windows"}
 )
-
-
-def whole(estimator, X, y, weight):
-    """The objective of all data, by the steps of `fit`."""
-    estimator = clone(estimator)
-    for _, encoder in estimator.steps[:-1] if hasattr(estimator, "steps") else ():
-        X = encoder.fit_transform(X)
-    model = model_of(estimator)
-    sequences = model._read_X(X, reset=True)
-    codes = model._read_labels(y, sequences, reset=True)
-    weights, loss = model._read_weights(weight, sequences, codes)
-    potentials, data = model._posed(sequences, codes, weights)
-    return model._objective("lbfgs", potentials, loss, data)
 
 
 def sharded(estimator, n_parts, *data):

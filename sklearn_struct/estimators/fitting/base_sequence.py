@@ -271,6 +271,12 @@ class BaseSequenceEstimator(
         self._read_y(y, sequences, reset=True)
         return label_codes.as_labels(self.classes_), False
 
+    def _class_set(self, labels: list[Any]) -> np.ndarray:
+        """The classes, of the distinct labels of all parts of the data."""
+        if not labels:
+            raise EmptyDataError("y has no labels")
+        return label_codes.unique_labels(labels, np.array([0, len(labels)]))
+
     def _flat_labels(self, y: Any, offsets: np.ndarray, flat: bool) -> list[Any]:
         """All labels of y, None where they are missing, sets where several may stand."""
         if not flat:

@@ -41,6 +41,9 @@ class BaseTrained(BaseStructured):
     loss.
     """
 
+    # whether labels are masks of what may stand at tokens, even where all are known
+    _masks_of_labels = False
+
     @abstractmethod
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         """The loss on potentials that `fit` minimises, where this is known of the labels; without
@@ -142,6 +145,12 @@ class BaseTrained(BaseStructured):
         """Weights, with what is known of each token, and the loss that reads it."""
         weights = self._weights(sample_weight, sequences, labels)
         return weights, self._loss(weights.evidence)
+
+    def _weights_of_part(
+        self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
+    ) -> Weights:
+        """The same of a part of the data."""
+        return self._read_weights(sample_weight, sequences, labels)[0]
 
     def _weights(self, sample_weight: Any, sequences: Sequences, labels: np.ndarray) -> Weights:
         """The weights of a fit, as far as the loss gives them a meaning."""
