@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from sklearn_struct.distributed.based_fitting import check_based, learn_based
 from sklearn_struct.distributed.criteria import pose_criteria
 from sklearn_struct.distributed.hidden_fitting import learn_hidden
 from sklearn_struct.distributed.merging import (
@@ -45,6 +46,7 @@ from sklearn_struct.estimators.fitting.solving import (
     solve,
 )
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
+from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.losses.evidence import Evidence
 
@@ -52,7 +54,10 @@ __all__ = ["ESTIMATORS", "Posed", "fit_partitions", "parts_of", "pose"]
 
 # of which each example needs its own partition alone: objectives are sums over them, and so are the
 # counts of EM
-ESTIMATORS = (LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF, HMM)
+OF_FEATURES = (LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF)
+# these read X itself
+OF_VALUES = (HMM, MEstimatedCRF)
+ESTIMATORS = (*OF_FEATURES, *OF_VALUES)
 
 
 def parts_of(estimator: Any) -> tuple[Any, Any]:
@@ -74,10 +79,10 @@ def parts_of(estimator: Any) -> tuple[Any, Any]:
     if not before:
         return None, model
     encoder = before[0]
-    if isinstance(model, HMM):
+    if type(model) in OF_VALUES:
         raise InputTypeError(
-            f"HMM reads X itself, so a Pipeline on partitions has no {type(encoder).__name__} "
-            "before it: apply that to each partition before"
+            f"{type(model).__name__} reads X itself, so a Pipeline on partitions has no "
+            f"{type(encoder).__name__} before it: apply that to each partition before"
         )
     if len(before) > 1 or type(encoder) not in MERGED:
         wrong = before[1] if type(encoder) in MERGED else encoder
@@ -147,6 +152,9 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     fitted = None
     if isinstance(model, HMM):
         learn_hidden(model, shards, init, progress)
+    elif isinstance(model, MEstimatedCRF):
+        check_based(model)
+        learn_based(model, shards, init, progress, fit_partitions)
     else:
         # before anything is read
         refuse_stochastic(model.solver)

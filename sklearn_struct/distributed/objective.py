@@ -17,7 +17,7 @@ from sklearn_struct.distributed.shards import Shards
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.patterns_of_parts import Place
 
-__all__ = ["CoupledObjective", "ShardedObjective"]
+__all__ = ["CoupledObjective", "ShardedObjective", "TiltedObjective"]
 
 
 class ShardedObjective:
@@ -72,6 +72,26 @@ class ShardedObjective:
     def slices(self, w: np.ndarray) -> list[np.ndarray]:
         """The entries of w that each partition has."""
         return [w[place] for place in self.places]
+
+
+class TiltedObjective(ShardedObjective):
+    """The same plus a linear function of the weights, which needs no data.
+
+    Parameters
+    ----------
+    plain : ShardedObjective
+    linear : ndarray of shape (size,)
+        Coefficients of the linear function.
+    """
+
+    def __init__(self, plain: ShardedObjective, linear: np.ndarray) -> None:
+        super().__init__(plain.shards, plain.places, plain.size, plain.n_free, plain.total_weight)
+        self.linear = linear
+
+    def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The objective and its gradient."""
+        value, grad = super().value_and_grad(w)
+        return value + float(np.dot(self.linear, w)), grad + self.linear
 
 
 class CoupledObjective(ShardedObjective):

@@ -26,6 +26,7 @@ from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.objectives.patterns_of_parts import Restricted
+from sklearn_struct.objectives.rows_objective import RowsObjective
 from sklearn_struct.objectives.weight_patterns import COUNTED, Pattern
 
 __all__ = [
@@ -134,7 +135,7 @@ class Shard(NamedTuple):
     """The part of a partition in the objective; None if there is nothing to learn from."""
 
     model: Any
-    objective: LinearObjective | None
+    objective: LinearObjective | RowsObjective | None
     size: float
 
 
@@ -323,7 +324,7 @@ def value_and_grad(shard: Shard, w: np.ndarray) -> tuple[float, np.ndarray]:
 
 def statistics(shard: Shard, w: np.ndarray, loss: Loss) -> np.ndarray | None:
     """The sums on which a loss depends that couples examples."""
-    if shard.objective is None:
+    if not isinstance(shard.objective, LinearObjective):
         return None
     with _threads(shard.objective, shard.model.n_jobs):
         return shard.objective.statistics(w, loss)
@@ -331,7 +332,7 @@ def statistics(shard: Shard, w: np.ndarray, loss: Loss) -> np.ndarray | None:
 
 def settled_value_and_grad(shard: Shard, w: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
     """What a partition adds to the value and the gradient of a loss of single examples."""
-    if shard.objective is None:
+    if not isinstance(shard.objective, LinearObjective):
         return 0.0, np.zeros(len(w))
     with _threads(shard.objective, shard.model.n_jobs):
         return shard.objective.settled_value_and_grad(w, loss)
@@ -346,7 +347,7 @@ def hess_vec(shard: Shard, w: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 @contextmanager
-def _threads(objective: LinearObjective, n_jobs: int | None) -> Iterator[None]:
+def _threads(objective: LinearObjective | RowsObjective, n_jobs: int | None) -> Iterator[None]:
     """Lend threads to an objective, and not to a copy, as that would make all its tables again."""
     with Pool(n_jobs) as pool, np.errstate(over="ignore", invalid="ignore"):
         objective.pool = pool
@@ -358,5 +359,5 @@ def _threads(objective: LinearObjective, n_jobs: int | None) -> Iterator[None]:
 
 def check_weights(shard: Shard, w: np.ndarray) -> None:
     """Raise NonFiniteError unless scores are as predictions need them."""
-    if shard.objective is not None:
+    if isinstance(shard.objective, LinearObjective):
         check_learned(shard.objective, w, shard.size, shard.model._score_of)

@@ -74,6 +74,8 @@ class BaseSequenceEstimator(
     """
 
     _settings: ClassVar[tuple[str, ...]] = ("n_jobs",)
+    # whether labels are masks of what may stand at tokens, even where all are known
+    _masks_of_labels = False
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:

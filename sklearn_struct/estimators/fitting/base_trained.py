@@ -41,9 +41,6 @@ class BaseTrained(BaseStructured):
     loss.
     """
 
-    # whether labels are masks of what may stand at tokens, even where all are known
-    _masks_of_labels = False
-
     @abstractmethod
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         """The loss on potentials that `fit` minimises, where this is known of the labels; without
