@@ -33,7 +33,7 @@ class Distributed(DocLink, Published, MetaEstimatorMixin, BaseEstimator):
     These can be fitted: `LinearChainCRF`, with all of its losses but "hinge"; `MEMM`;
     `PseudoLikelihoodCRF`; `PiecewiseCRF`; `GECRF`; by the solvers "lbfgs", "owlqn", "newton-cg",
     "trust-ncg", "cg" and "gradient". "auto" takes one of the first two. And `HMM`, by counting
-    or by EM, without `autoregression`. The user guide has a table.
+    or by EM, and `MEstimatedCRF`. The user guide has a table of what goes.
 
     One machine holds some 10 million tokens, and needs no network. Read more in
     :doc:`/user_guide/large_data`.

@@ -101,9 +101,10 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
 
     Parameters
     ----------
-    estimator : LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF, HMM or Pipeline
+    estimator : LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF, HMM, \
+            MEstimatedCRF or Pipeline
         It is not changed. A Pipeline has a `FeatureTemplates` or a `SequenceVectorizer` before the
-        model, and nothing before an `HMM`.
+        model, and nothing before an `HMM` or a `MEstimatedCRF`.
     shards : FileShards
         The partitions.
     init : fitted estimator of the same family, default=None
@@ -122,8 +123,8 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     EmptyDataError
         If there is nothing to learn from.
     ValueError
-        If the solver goes from one example to the next, or an `HMM` has `autoregression`, or
-        `n_mixtures` without `init`. Other errors are those of the estimator's
+        If the solver goes from one example to the next, or for an option that needs all data in one
+        place; the user guide has a table. Other errors are those of the estimator's
         own `fit`; a note says in which partition.
 
     See Also

@@ -10,9 +10,26 @@ import dask.bag as db
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from partitions import TEMPLATED, TIGHT, as_lists, cut, data_of, in_memory, model_of, sentences
+from partitions import (
+    TEMPLATED,
+    TEMPLATES,
+    TIGHT,
+    as_lists,
+    cut,
+    data_of,
+    in_memory,
+    model_of,
+    sentences,
+)
 
-from sklearn_struct import GECRF, HMM, LatentChainCRF, LinearChainCRF, SequenceVectorizer
+from sklearn_struct import (
+    GECRF,
+    HMM,
+    LatentChainCRF,
+    LinearChainCRF,
+    MEstimatedCRF,
+    SequenceVectorizer,
+)
 from sklearn_struct.dask import Distributed, distributed_estimator
 from sklearn_struct.dask.cluster import ClusterShards
 from sklearn_struct.dask.collections import futures_of
@@ -64,6 +81,15 @@ def test_labelled_features(client):
     estimator = GECRF({"cat": "B-NP", "dog": "I-NP"}, tol=1e-4)
     here = fit_partitions(estimator, in_memory(4, X, y))
     there = Distributed(estimator).fit(*bags(4, X, y)).estimator_
+    assert there.loss_curve_ == here.loss_curve_
+    np.testing.assert_array_equal(there._w, here._w)
+
+
+def test_models_over_a_base(client):
+    """The base is fitted on the same partitions, which are read again for the model."""
+    X, y = sentences()
+    here = fit_partitions(MEstimatedCRF(TEMPLATES), in_memory(3, X, y))
+    there = Distributed(MEstimatedCRF(TEMPLATES)).fit(*bags(3, X, y)).estimator_
     assert there.loss_curve_ == here.loss_curve_
     np.testing.assert_array_equal(there._w, here._w)
 
