@@ -129,11 +129,11 @@ def test_value_gradient_and_hessian_products(name):
         w, v = rng.normal(size=(2, objective.size))
         value, grad = objective.value_and_grad(w)
         of_all, slope = expected.value_and_grad(w)
-        assert value == pytest.approx(of_all, rel=1e-12)
-        np.testing.assert_allclose(grad, slope, rtol=0, atol=1e-12 * np.abs(slope).max())
+        assert value == pytest.approx(of_all, rel=1e-14)
+        np.testing.assert_allclose(grad, slope, rtol=0, atol=1e-14 * np.abs(slope).max())
         product = objective.hess_vec(w, v)
         of_all = expected.hess_vec(w, v)
-        np.testing.assert_allclose(product, of_all, rtol=0, atol=1e-12 * np.abs(of_all).max())
+        np.testing.assert_allclose(product, of_all, rtol=0, atol=1e-14 * np.abs(of_all).max())
 
 
 @pytest.mark.parametrize("name", CASES)

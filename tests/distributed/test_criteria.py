@@ -110,8 +110,8 @@ def test_value_and_gradient(name):
     estimator, *data = data_of(name)
     expected = whole(estimator, *data)
     # the multipliers of posterior regularisation are searched for, and rounding ends that search
-    # somewhere else
-    near = 1e-9 if name == "posterior" else 1e-12
+    # somewhere else, within 1e-7 of what fires
+    near = 1e-6 if name == "posterior" else 1e-14
     rng = np.random.default_rng(0)
     for n_parts in (1, 3, 8):
         encoder, model = parts_of(estimator)

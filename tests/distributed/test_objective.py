@@ -33,8 +33,8 @@ def test_value_and_gradient(name):
         w = rng.normal(size=objective.size)
         value, grad = objective.value_and_grad(w)
         of_all, slope = expected.value_and_grad(w)
-        assert value == pytest.approx(of_all, rel=1e-12)
-        np.testing.assert_allclose(grad, slope, rtol=0, atol=1e-12 * np.abs(slope).max())
+        assert value == pytest.approx(of_all, rel=1e-14)
+        np.testing.assert_allclose(grad, slope, rtol=0, atol=1e-14 * np.abs(slope).max())
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
@@ -47,7 +47,7 @@ def test_hessian_products(name):
         w, v = rng.normal(size=(2, objective.size))
         product = objective.hess_vec(w, v)
         of_all = expected.hess_vec(w, v)
-        np.testing.assert_allclose(product, of_all, rtol=0, atol=1e-12 * np.abs(of_all).max())
+        np.testing.assert_allclose(product, of_all, rtol=0, atol=1e-14 * np.abs(of_all).max())
 
 
 def test_bits_do_not_depend_on_the_order_of_work():
