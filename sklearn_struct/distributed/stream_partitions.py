@@ -230,7 +230,10 @@ def largest(part: StreamsOfPart) -> np.ndarray:
 
 
 def ready(part: StreamsOfPart, options: Options) -> HiddenShard:
-    """The partition with the steps of EM on it."""
+    """The partition with the steps of EM on it; it forgets the names of values, which who moves
+    its arrays would look through.
+    """
+    vars(part.model).pop("vocabulary_", None)
     if part.observed is None or not np.any(part.weight > 0):
         return HiddenShard(part.model, None)
     K = len(part.model.classes_)

@@ -27,7 +27,7 @@ from sklearn_struct import (
     TokenTransformer,
 )
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.distributed import FileShards
+from sklearn_struct.distributed import FileShards, arrays_of_states
 from sklearn_struct.distributed.based_fitting import pose_based
 from sklearn_struct.distributed.fitting import fit_partitions
 from sklearn_struct.distributed.partitions import Partition
@@ -163,7 +163,8 @@ def test_a_fit_begins_at_the_weights_of_another():
     assert again.n_iter_ <= 2 < first.n_iter_
 
 
-def test_files_are_read_again_for_the_base(tmp_path):
+def test_files_are_read_again_for_the_base(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrays_of_states, "LARGE", 64)
     X, y = sentences()
     here = fit_partitions(MEstimatedCRF(TEMPLATES), in_memory(3, X, y))
     reads = []

@@ -22,7 +22,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import GECRF, FeatureTemplates, SequenceVectorizer
-from sklearn_struct.distributed import FileShards
+from sklearn_struct.distributed import FileShards, arrays_of_states
 from sklearn_struct.distributed.fitting import fit_partitions, parts_of, pose
 from sklearn_struct.distributed.partitions import Partition
 from sklearn_struct.distributed.shards import InMemory
@@ -164,7 +164,8 @@ def test_starts_are_those_of_one_machine(options):
     np.testing.assert_allclose(model.loss_curve_, expected.loss_curve_, rtol=1e-6)
 
 
-def test_files(tmp_path):
+def test_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(arrays_of_states, "LARGE", 64)
     X, y = sentences()
     estimator = GECRF(OF_LABELS, **NAMED)
     here = fit_partitions(estimator, in_memory(3, as_lists(X), half(y)))

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import HMM, HSMM, SequenceVectorizer
-from sklearn_struct.distributed import FileShards, fit_partitions
+from sklearn_struct.distributed import FileShards, arrays_of_states, fit_partitions
 from sklearn_struct.distributed.partitions import Partition
 from sklearn_struct.distributed.shards import InMemory
 from sklearn_struct.exceptions import (
@@ -244,8 +244,9 @@ def test_a_pipeline_of_a_model_alone():
     assert_same(fitted[-1], HMM().fit(words(X), y))
 
 
-def test_files(tmp_path):
+def test_files(tmp_path, monkeypatch):
     """Bits are those of partitions in memory, whichever of them is in memory."""
+    monkeypatch.setattr(arrays_of_states, "LARGE", 64)
     X, y = sentences()
     X = with_gaps(X)
     estimator = HMM(covariance_type="full", **FEW)
