@@ -14,11 +14,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn_struct.distributed.based_partitions import (
     bind_rows,
     encode_shown,
+    expect,
     look,
     observe_base,
     take_edges,
     values_of,
-    with_one_label,
+    with_labels,
 )
 from sklearn_struct.distributed.merging import Merged, merge, merged_pattern, of_partitions
 from sklearn_struct.distributed.objective import ShardedObjective, TiltedObjective
@@ -53,11 +54,6 @@ def check_based(model: Any) -> None:
     refuse_stochastic(model.solver)
     if model.distant_pairs is not None:
         raise ValueError("distant_pairs are not for data in partitions: use distant_pairs=None")
-    if model.inputs == "empirical":
-        raise ValueError(
-            "inputs='empirical' is not for data in partitions: use inputs='base', whose "
-            "expectations need no data"
-        )
     if np.isinf(model.C):
         raise ValueError(
             "C=inf is not for data in partitions: nobody can tell there whether the loss has a "
@@ -116,8 +112,7 @@ def pose_based(model: Any, shards: Shards, fit: Fit) -> tuple[TiltedObjective, L
     model._stream = None
     model._prepared = Prepared()
     model.t_ = sum(summary.n_sequences for summary in summaries)
-    plain, layout = _bound(model, shards, merged, observed)
-    return TiltedObjective(plain, model._expectations(layout, None, np.empty(0))), layout
+    return _bound(model, shards, merged, observed)
 
 
 def _fitted_base(model: Any, shards: Shards, fit: Fit) -> Any:
@@ -125,11 +120,16 @@ def _fitted_base(model: Any, shards: Shards, fit: Fit) -> Any:
     base = HMM(order=model.order) if model.base is None else model.base
     if isinstance(base, FrozenEstimator):
         return clone(base, safe=False).estimator
+    n = len(shards)
+
+    def fitted(kind: Any, alike: bool) -> Any:
+        labelled = shards.fork()
+        labelled.advance(with_labels, [model] * n, [alike] * n)
+        return fit(kind, labelled)
+
     if not isinstance(base, str):
-        return fit(base, shards.fork())
-    alike = shards.fork()
-    alike.advance(with_one_label)
-    return with_uniform_choices(fit(HMM(), shards.fork()), fit(HMM(), alike))
+        return fitted(base, False)
+    return with_uniform_choices(fitted(HMM(), False), fitted(HMM(), True))
 
 
 def _firsts(of_parts: list[list[np.ndarray]]) -> list[list[np.ndarray]]:
@@ -148,19 +148,29 @@ def _firsts(of_parts: list[list[np.ndarray]]) -> list[list[np.ndarray]]:
 
 def _bound(
     model: Any, shards: Shards, merged: Merged, observed: list[Observed]
-) -> tuple[ShardedObjective, Layout]:
-    """The mean loss, and where its weights are."""
+) -> tuple[TiltedObjective, Layout]:
+    """The objective, and where its weights are."""
     n = len(shards)
-    layout = Layout(model._pattern, model.input_features, model.constant)
-    of_shards = of_partitions(model._pattern, merged, observed)
+    pattern = model._pattern
+    layout = Layout(pattern, model.input_features, model.constant)
+    of_shards = of_partitions(pattern, merged, observed)
     total = sum(seen.weight for seen in observed)
     kept = [_kept(columns, model.n_features_in_) for columns in merged.columns]
-    shards.advance(bind_rows, of_shards, [own for own, _ in kept], [total] * n)
     places: list[Place] = [
         np.empty(0, np.int64) if seen.pattern is None else _place(part.place, layout, of_all)
         for part, (_, of_all), seen in zip(of_shards, kept, observed, strict=True)
     ]
-    return ShardedObjective(shards, places, layout.size, int(model.constant), total), layout
+    own = [columns for columns, _ in kept]
+    if model.inputs == "empirical":
+        linear = np.zeros(layout.size)
+        for place, part in zip(places, shards.ask(expect, of_shards, own), strict=True):
+            if part is not None:
+                linear[place] += part / total
+    else:
+        linear = model._expectations(layout, None, np.empty(0))
+    shards.advance(bind_rows, of_shards, own, [total] * n)
+    plain = ShardedObjective(shards, places, layout.size, int(model.constant), total)
+    return TiltedObjective(plain, linear), layout
 
 
 def _kept(columns: Columns, n: int) -> tuple[np.ndarray, np.ndarray]:

@@ -28,6 +28,7 @@ from sklearn_struct.encoding.two_dimensional_input import has_label_a_row
 from sklearn_struct.estimators.fitting.sample_weights import Weights
 from sklearn_struct.estimators.m_estimation.base_distribution import read_base
 from sklearn_struct.estimators.m_estimation.base_features import features_of, shown_to
+from sklearn_struct.estimators.m_estimation.cached_expectations import Given, conditional
 from sklearn_struct.estimators.m_estimation.chain_over_base import BasedSequences
 from sklearn_struct.estimators.m_estimation.locally_uniform import one_label
 from sklearn_struct.exceptions import ForbiddenLabelError
@@ -42,11 +43,12 @@ __all__ = [
     "Based",
     "bind_rows",
     "encode_shown",
+    "expect",
     "look",
     "observe_base",
     "take_edges",
     "values_of",
-    "with_one_label",
+    "with_labels",
 ]
 
 
@@ -68,14 +70,19 @@ class Based(NamedTuple):
         return np.repeat(self.weight > 0, np.diff(self.observed.offsets))
 
 
-def with_one_label(given: Any) -> Callable[[], Any]:
-    """A partition whose tokens all have the same label, read when it is needed."""
-    return partial(_with_one_label, given)
+def with_labels(given: Any, model: Any, alike: bool) -> Callable[[], Any]:
+    """A partition of which labels are known, or, where they are to be `alike`, the same for all
+    tokens; it is read when it is needed.
+    """
+    return partial(_with_labels, given, model, alike)
 
 
-def _with_one_label(given: Any) -> tuple[Any, Any, Any]:
-    X, y, weight = Partition.of(given)
-    return X, one_label(as_list(X), y), weight
+def _with_labels(given: Any, model: Any, alike: bool) -> Partition:
+    partition = Partition.of(given)
+    y = as_list(partition.y)
+    # a base would go on without
+    model._refuse_missing(y)
+    return partition._replace(y=one_label(as_list(partition.X), y)) if alike else partition
 
 
 def observe_base(given: Any, model: Any) -> Based:
@@ -160,6 +167,23 @@ def take_edges(reading: Reading, columns: np.ndarray | None) -> Reading:
     if reading.sequences is not None and columns is not None:
         reading.model.edge_features = columns.tolist() or None
     return reading
+
+
+def expect(reading: Reading, restricted: Restricted, kept: np.ndarray) -> np.ndarray | None:
+    """What the base expects of the inputs of a partition, times their weights."""
+    model = reading.model
+    if reading.sequences is None or reading.weights is None:
+        return None
+    sequences: Any = reading.sequences
+    weight = reading.weights.sequence
+    base = read_base(model.base_, model.order)
+    layout = Layout(restricted.pattern, model.input_features, model.constant)
+    mean = conditional(base, layout, Given(sequences, weight), model.n_jobs)
+    inputs, *others = layout.split(mean)
+    if model.input_features:
+        inputs = inputs[kept]
+    total: np.ndarray = np.concatenate([inputs, *others]) * weight.sum()
+    return total
 
 
 def bind_rows(reading: Reading, restricted: Restricted, kept: np.ndarray, total: float) -> Shard:

@@ -124,7 +124,7 @@ def _learn_streams(model: Any, shards: Shards, used: Sequence[Look], init: Any) 
     tables = None
     if init is None:
         numeric = [all(of_column) for of_column in zip(*(one.numeric for one in used), strict=True)]
-        model._emissions = kinds = kinds_of_columns(numeric, model.emissions)
+        kinds = kinds_of_columns(numeric, model.emissions)
         of_parts = shards.ask(values_of, [kinds] * n)
         model.vocabulary_ = []
         firsts = [[None] * len(kinds) for _ in range(n)]
@@ -137,10 +137,11 @@ def _learn_streams(model: Any, shards: Shards, used: Sequence[Look], init: Any) 
                     firsts[p][c] = first
             model.vocabulary_.append(values)
     else:
-        model._emissions, model.vocabulary_, tables = model._streams_of(init)
+        kinds, model.vocabulary_, tables = model._streams_of(init)
         model.emission_logprob_ = tables
-    model._check_asked(model._emissions.count("gaussian"))
-    streams = Streams(model.classes_, model._emissions, model.vocabulary_, tables)
+    model._emissions = kinds
+    model._check_asked(kinds.count("gaussian"))
+    streams = Streams(model.classes_, kinds, model.vocabulary_, tables)
     shards.advance(encode, [streams] * n, firsts)
 
 

@@ -85,6 +85,16 @@ CASES = {
         words,
         False,
     ),
+    "given inputs": (
+        MEstimatedCRF(
+            FeatureTemplates(TEMPLATES, min_frequency=3),
+            inputs="empirical",
+            input_features=True,
+            tol=1e-8,
+        ),
+        lambda X: X,
+        True,
+    ),
     "newton": (MEstimatedCRF(solver="newton-cg", tol=1e-8), words, True),
     "l1": (MEstimatedCRF(l1_ratio=0.5, fit_intercept=False, tol=1e-6), words, False),
 }
@@ -205,7 +215,6 @@ def test_what_cannot_be_fitted_on_partitions():
     X, y = sentences(20)
     shards = in_memory(2, words(X), y)
     for options, error, message in (
-        ({"inputs": "empirical"}, ValueError, "inputs='empirical' is not for data in partitions"),
         ({"distant_pairs": [("a", "b")]}, ValueError, "distant_pairs are not for data in part"),
         ({"C": np.inf}, ValueError, "C=inf is not for data in partitions"),
         ({"solver": "sdca"}, ValueError, "solver='sdca' goes from one example to the next"),
@@ -225,9 +234,10 @@ def test_data_that_teach_nothing():
         fit_partitions(MEstimatedCRF(), in_memory(2, [[], []], [[], []]))
     with pytest.raises(EmptyDataError, match="no sequence has a positive weight"):
         fit_partitions(MEstimatedCRF(), in_memory(2, W, y, np.zeros(20)))
-    with pytest.raises(UnknownLabelError, match="the label is missing") as error:
-        fit_partitions(MEstimatedCRF(base=frozen()), in_memory(2, W, [*y[:10], *partly(y)[10:]]))
-    assert error.value.__notes__ == ["in partition 1"]
+    for base in (frozen(), None, "locally-uniform"):
+        with pytest.raises(UnknownLabelError, match="the label is missing") as error:
+            fit_partitions(MEstimatedCRF(base=base), in_memory(2, W, [*y[:10], *partly(y)[10:]]))
+        assert error.value.__notes__ == ["in partition 1"]
     weight = [np.ones(len(x)) for x in X]
     with pytest.raises(ValueError, match="a sample_weight for each token is refused"):
         fit_partitions(MEstimatedCRF(base=frozen()), in_memory(2, as_lists(X), y, weight))
