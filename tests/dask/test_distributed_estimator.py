@@ -73,6 +73,20 @@ def test_hidden_markov_models(client):
         np.testing.assert_array_equal(there.emission_logprob_[0], here.emission_logprob_[0])
 
 
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_steps_of_em_on_fewer_workers(n_workers):
+    """The bits are those of three workers, and of partitions in memory."""
+    X, y = sentences()
+    X = [[word for word, _ in x] for x in X]
+    y = [None if i % 2 else labels for i, labels in enumerate(y)]
+    here = fit_partitions(HMM(), in_memory(4, X, y))
+    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with LocalCluster(n_workers=n_workers, **options) as cluster, Client(cluster) as few:
+        there = Distributed(HMM(), few).fit(*bags(4, X, y)).estimator_
+    assert there.loss_curve_ == here.loss_curve_
+    np.testing.assert_array_equal(there.emission_logprob_[0], here.emission_logprob_[0])
+
+
 def test_labelled_features(client):
     """The sums that couple sequences are those of partitions in memory, bit by bit."""
     X, y = sentences()
