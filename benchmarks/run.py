@@ -75,6 +75,7 @@ from peers import (
     training,
 )
 from speed import (
+    agreement_of_partitions,
     compiling,
     criteria,
     embeddings,
@@ -141,6 +142,7 @@ SUITES = (
     penalty_paths,
     solver_choices,
     partitions,
+    agreement_of_partitions,
     state_durations,
     rain_seasons,
 )

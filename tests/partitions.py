@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from sklearn_struct import (
@@ -217,3 +218,16 @@ def fit(estimator, X, y, weight):
         last = estimator.steps[-1][0]
         return estimator.fit(X, y, **{f"{last}__sample_weight": weight})
     return estimator.fit(X, y) if weight is None else estimator.fit(X, y, weight)
+
+
+def whole(estimator, X, y, weight):
+    """The objective of all data, by the steps of `fit`."""
+    estimator = clone(estimator)
+    for _, encoder in estimator.steps[:-1] if hasattr(estimator, "steps") else ():
+        X = encoder.fit_transform(X)
+    model = model_of(estimator)
+    sequences = model._read_X(X, reset=True)
+    codes = model._read_labels(y, sequences, reset=True)
+    weights, loss = model._read_weights(weight, sequences, codes)
+    potentials, data = model._posed(sequences, codes, weights)
+    return model._objective("lbfgs", potentials, loss, data)

@@ -476,7 +476,7 @@ def test_modules_named_by_strings_are_known():
 # How often these rooms use private names of others, at most. Files are made of all that is learned,
 # pictures and tables of what predictions know; fits on partitions go through the steps of `fit` one
 # by one; `compat` counts weights for its log, and says that CRFsuite ends at max_iterations.
-PRIVATE = {"persistence": 120, "inspection": 25, "distributed": 25, "compat": 2}
+PRIVATE = {"persistence": 120, "inspection": 25, "distributed": 73, "compat": 2}
 
 
 def test_rooms_leave_private_names_to_each_other():

@@ -17,13 +17,8 @@ from lib.side_by_side import Benchmark, Stopwatch
 from lib.sources import Source
 
 from sklearn_struct.containers.structures import Block
-from sklearn_struct.hidden_markov.em_steps import (
-    HiddenMarkov,
-    Options,
-    Training,
-    emission,
-    potentials,
-)
+from sklearn_struct.hidden_markov.base_training import Options
+from sklearn_struct.hidden_markov.em_steps import HiddenMarkov, Training, emission, potentials
 from sklearn_struct.hidden_markov.observed import Observed
 
 ACCURACY = "dev accuracy, %"

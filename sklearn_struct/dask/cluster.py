@@ -15,8 +15,10 @@ from dask.utils import parse_timedelta
 from distributed import Client
 
 from sklearn_struct.distributed.arrays_of_states import memory_of
+from sklearn_struct.distributed.based_partitions import Based
 from sklearn_struct.distributed.partitions import Reading, Shard
 from sklearn_struct.distributed.shards import at_partition
+from sklearn_struct.distributed.stream_partitions import ColumnsOfPart, HiddenShard, StreamsOfPart
 
 __all__ = ["ClusterShards", "Work", "patient_cluster"]
 
@@ -36,6 +38,10 @@ LARGE_GRAPH = "10GB"
 
 @sizeof.register(Reading)
 @sizeof.register(Shard)
+@sizeof.register(ColumnsOfPart)
+@sizeof.register(StreamsOfPart)
+@sizeof.register(HiddenShard)
+@sizeof.register(Based)
 def _size(state: Any) -> int:
     """Bytes of a state. By itself Dask takes it for small, and hands it to idle workers, which
     takes longer than any evaluation.
@@ -102,6 +108,10 @@ class ClusterShards:
         """What ``function(state, *arguments)`` gives for each state."""
         results: list[Any] = self.client.gather(self._submitted(function, arguments))
         return results
+
+    def fork(self) -> ClusterShards:
+        """The same partitions, which advance by themselves from here on."""
+        return ClusterShards(self.client, self.states)
 
     def _submitted(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
         every = zip(*arguments, strict=True) if arguments else ((),) * len(self)

@@ -31,8 +31,9 @@ class Distributed(DocLink, Published, MetaEstimatorMixin, BaseEstimator):
     some were killed meanwhile.
 
     These can be fitted: `LinearChainCRF`, with all of its losses but "hinge"; `MEMM`;
-    `PseudoLikelihoodCRF`; `PiecewiseCRF`; by the solvers "lbfgs", "owlqn", "newton-cg",
-    "trust-ncg", "cg" and "gradient". "auto" takes one of the first two.
+    `PseudoLikelihoodCRF`; `PiecewiseCRF`; `GECRF`; by the solvers "lbfgs", "owlqn", "newton-cg",
+    "trust-ncg", "cg" and "gradient". "auto" takes one of the first two. And `HMM`, by counting
+    or by EM, and `MEstimatedCRF`. The user guide has a table of what goes.
 
     One machine holds some 10 million tokens, and needs no network. Read more in
     :doc:`/user_guide/large_data`.
@@ -82,8 +83,8 @@ class Distributed(DocLink, Published, MetaEstimatorMixin, BaseEstimator):
         X : dask.bag.Bag of sequences, or list of Delayed or Future
             Each item of a list stands for some sequences, in any form that the estimator's own
             `fit` takes, all in the same one. A partition should have 200,000 tokens or more.
-        y : as X
-            The labels, in as many partitions, of the same sequences.
+        y : as X, default=None
+            The labels, in as many partitions, of the same sequences. `GECRF` and `HMM` do without.
         sample_weight : as X, default=None
             Weights, in as many partitions.
         init : fitted estimator of the same family, default=None

@@ -113,6 +113,15 @@ class FileShards:
             self._put_away(i)
         return results
 
+    def fork(self) -> FileShards:
+        """The same partitions, as they were given. `fit_partitions` calls this.
+
+        Returns
+        -------
+        FileShards
+        """
+        return FileShards(self.folder, self.states)
+
     def _done(self, i: int, function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
         for buffer in self.buffers[i]:
             buffer.give()

@@ -10,13 +10,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from sklearn_struct.distributed.based_fitting import check_based, learn_based
+from sklearn_struct.distributed.criteria import pose_criteria
+from sklearn_struct.distributed.hidden_fitting import learn_hidden
 from sklearn_struct.distributed.merging import (
     class_weights,
     merge,
     merged_pattern,
     of_partitions,
 )
-from sklearn_struct.distributed.objective import ShardedObjective
+from sklearn_struct.distributed.objective import CoupledObjective, ShardedObjective
 from sklearn_struct.distributed.partitions import (
     bind,
     check_weights,
@@ -29,6 +32,7 @@ from sklearn_struct.distributed.partitions import (
 )
 from sklearn_struct.distributed.shards import Shards
 from sklearn_struct.encoding.features.merged_encoders import MERGED
+from sklearn_struct.estimators.chains.ge_crf import GECRF
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
 from sklearn_struct.estimators.chains.memm import MEMM
 from sklearn_struct.estimators.chains.piecewise_crf import PiecewiseCRF
@@ -41,13 +45,19 @@ from sklearn_struct.estimators.fitting.solving import (
     refuse_stochastic,
     solve,
 )
+from sklearn_struct.estimators.hidden_markov.hmm import HMM
+from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
 from sklearn_struct.losses.evidence import Evidence
 
 __all__ = ["ESTIMATORS", "Posed", "fit_partitions", "parts_of", "pose"]
 
-# whose objective is a sum over examples, each of which needs its own partition alone
-ESTIMATORS = (LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF)
+# of which each example needs its own partition alone: objectives are sums over them, and so are the
+# counts of EM
+OF_FEATURES = (LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF)
+# these read X itself
+OF_VALUES = (HMM, MEstimatedCRF)
+ESTIMATORS = (*OF_FEATURES, *OF_VALUES)
 
 
 def parts_of(estimator: Any) -> tuple[Any, Any]:
@@ -69,6 +79,11 @@ def parts_of(estimator: Any) -> tuple[Any, Any]:
     if not before:
         return None, model
     encoder = before[0]
+    if type(model) in OF_VALUES:
+        raise InputTypeError(
+            f"{type(model).__name__} reads X itself, so a Pipeline on partitions has no "
+            f"{type(encoder).__name__} before it: apply that to each partition before"
+        )
     if len(before) > 1 or type(encoder) not in MERGED:
         wrong = before[1] if type(encoder) in MERGED else encoder
         names = " or ".join(kind.__name__ for kind in MERGED)
@@ -86,9 +101,10 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
 
     Parameters
     ----------
-    estimator : LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF or Pipeline
+    estimator : LinearChainCRF, MEMM, PseudoLikelihoodCRF, PiecewiseCRF, GECRF, HMM, \
+            MEstimatedCRF or Pipeline
         It is not changed. A Pipeline has a `FeatureTemplates` or a `SequenceVectorizer` before the
-        model.
+        model, and nothing before an `HMM` or a `MEstimatedCRF`.
     shards : FileShards
         The partitions.
     init : fitted estimator of the same family, default=None
@@ -97,7 +113,8 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     Returns
     -------
     estimator
-        What its own `fit` would be on all data, up to rounding.
+        What its own `fit` would be on all data, up to rounding. An `HMM` of numbers without labels
+        begins at clusters; of more than 50,000 tokens these are found in a sample.
 
     Raises
     ------
@@ -106,7 +123,8 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     EmptyDataError
         If there is nothing to learn from.
     ValueError
-        If the solver goes from one example to the next. Other errors are those of the estimator's
+        If the solver goes from one example to the next, or for an option that needs all data in one
+        place; the user guide has a table. Other errors are those of the estimator's
         own `fit`; a note says in which partition.
 
     See Also
@@ -131,19 +149,30 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     encoder, model = parts_of(estimator)
     model = clone(model)
     model._validate_params()
-    # before anything is read
-    refuse_stochastic(model.solver)
     progress = Progress(model, None, None, None)
-    posed = pose(model, encoder, shards)
-    _learn(model, posed, init, progress)
+    fitted = None
+    if isinstance(model, HMM):
+        learn_hidden(model, shards, init, progress)
+    elif isinstance(model, MEstimatedCRF):
+        check_based(model)
+        learn_based(model, shards, init, progress, fit_partitions)
+    else:
+        # before anything is read
+        refuse_stochastic(model.solver)
+        posed = pose(model, encoder, shards)
+        fitted = posed.encoder
+        _learn(model, posed, init, progress)
     progress.end()
-    if not isinstance(estimator, Pipeline):
-        return model
-    whole = clone(estimator)
+    return _whole(estimator, encoder, fitted, model) if isinstance(estimator, Pipeline) else model
+
+
+def _whole(pipeline: Pipeline, encoder: Any, fitted: Any, model: Any) -> Pipeline:
+    """A copy of a Pipeline with the fitted encoder and model."""
+    whole = clone(pipeline)
     whole.steps = [(name, step) for name, step in whole.steps]
-    for s, (name, step) in enumerate(estimator.steps):
+    for s, (name, step) in enumerate(pipeline.steps):
         if step is encoder:
-            whole.steps[s] = (name, posed.encoder)
+            whole.steps[s] = (name, fitted)
     whole.steps[-1] = (whole.steps[-1][0], model)
     return whole
 
@@ -166,7 +195,7 @@ def pose(model: Any, encoder: Any, shards: Shards) -> Posed:
     merged = merge(model, encoder, shards.ask(summarise))
     K = len(merged.classes)
     evidence = Evidence()
-    if merged.is_partial and K > 1:
+    if merged.has_masks:
         evidence = Evidence(allowed=np.ones((0, K), bool))
     solver = choice_for_partitions(model._minimisation(), model._loss(evidence))
     shards.advance(label, merged.labellings())
@@ -174,6 +203,7 @@ def pose(model: Any, encoder: Any, shards: Shards) -> Posed:
     if class_weight == "balanced":
         class_weight = class_weights(model, shards.ask(label_sums))
     shards.advance(weigh, [class_weight] * n)
+    loss = pose_criteria(model, merged, shards) if isinstance(model, GECRF) else None
     observed = shards.ask(observe)
     model._pattern = pattern = merged_pattern(
         merged,
@@ -184,10 +214,12 @@ def pose(model: Any, encoder: Any, shards: Shards) -> Posed:
     )
     total = sum(seen.weight for seen in observed)
     of_shards = of_partitions(pattern, merged, observed)
-    shards.advance(bind, of_shards, [solver] * n, [total] * n, [merged.size] * n)
+    shards.advance(bind, of_shards, [solver] * n, [total] * n, [merged.size] * n, [loss] * n)
     n_free = K if pattern.fit_intercept else 0
     places = [part.place for part in of_shards]
     objective = ShardedObjective(shards, places, pattern.size, n_free, total)
+    if loss is not None:
+        objective = CoupledObjective(objective, model._constrained(loss))
     return Posed(merged.encoder, solver, objective, sum(seen.n_examples for seen in observed))
 
 
@@ -199,6 +231,7 @@ def _learn(model: Any, posed: Posed, init: Any, progress: Progress) -> None:
     model._stream = None
     model._prepared = Prepared()
     settings = model._iteration_settings()
+    w0 = model._begin(posed.solver, objective, w0)
     iterations = Iterations(model._learned, progress, settings, objective.total_weight)
     learned = solve(model._minimisation(), posed.solver, objective, w0, iterations)
     model.__dict__.update(learned | {"solver_": posed.solver})

@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from sklearn_struct.containers.sequence_array import SequenceArray
 from sklearn_struct.distributed.partitions import Labelling, Observed, Summary, vectorizer_of
 from sklearn_struct.encoding.features.merged_encoders import merged_encoder
-from sklearn_struct.encoding.labels.label_codes import unique_labels
 from sklearn_struct.estimators.chains.observed_weights import edge_columns
 from sklearn_struct.estimators.fitting.sample_weights import balanced, check_sum
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, LengthMismatchError
@@ -31,15 +30,15 @@ __all__ = ["Merged", "class_weights", "merge", "merged_pattern", "of_partitions"
 
 class Merged(NamedTuple):
     """What all partitions together have: the fitted encoder (None if X was encoded), where it has
-    the columns of each partition, columns that condition cliques, labels, whether some are open,
-    and the largest sum of features of a token.
+    the columns of each partition, columns that condition cliques, labels, whether these are masks
+    of what may stand at tokens, and the largest sum of features of a token.
     """
 
     encoder: Any
     columns: list[Columns]
     edges: np.ndarray
     classes: np.ndarray
-    is_partial: bool
+    has_masks: bool
     size: float
 
     def labellings(self) -> list[Labelling]:
@@ -47,7 +46,7 @@ class Merged(NamedTuple):
         return [
             Labelling(
                 self.classes,
-                self.is_partial,
+                self.has_masks,
                 edge_columns_of(self.edges, columns) if len(self.edges) else None,
             )
             for columns in self.columns
@@ -74,11 +73,9 @@ def merge(model: Any, encoder: Any, summaries: Sequence[Summary]) -> Merged:
         model.vectorizer_ = fitted
     X = _without_tokens(fitted, used)
     _learn_features(model, X, used)
-    labels = [label for summary in used for label in summary.labels]
-    if not labels:
-        raise EmptyDataError("y has no labels")
-    classes = unique_labels(labels, np.array([0, len(labels)]))
-    model.classes_ = classes
+    model.classes_ = classes = model._class_set(
+        [label for summary in used for label in summary.labels]
+    )
     edges = edge_columns(model.edge_features, X)
     of_used = iter(columns)
     return Merged(
@@ -86,7 +83,8 @@ def merge(model: Any, encoder: Any, summaries: Sequence[Summary]) -> Merged:
         [None if summary.kind == "empty" else next(of_used) for summary in summaries],
         edges,
         classes,
-        any(summary.is_partial for summary in used),
+        model._masks_of_labels
+        or (len(classes) > 1 and any(summary.is_partial for summary in used)),
         max(summary.size for summary in used),
     )
 

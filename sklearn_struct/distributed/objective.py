@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import numpy as np
 
-from sklearn_struct.distributed.partitions import hess_vec, value_and_grad
+from sklearn_struct.distributed.partitions import (
+    hess_vec,
+    settled_value_and_grad,
+    statistics,
+    value_and_grad,
+)
 from sklearn_struct.distributed.shards import Shards
+from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.patterns_of_parts import Place
 
-__all__ = ["ShardedObjective"]
+__all__ = ["CoupledObjective", "ShardedObjective", "TiltedObjective"]
 
 
 class ShardedObjective:
@@ -43,9 +50,12 @@ class ShardedObjective:
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss of all examples and its gradient."""
+        return self.added(self.shards.ask(value_and_grad, self.slices(w)))
+
+    def added(self, of_shards: Sequence[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:
+        """The sum of values and gradients of partitions."""
         value = 0.0
         grad = np.zeros(self.size)
-        of_shards = self.shards.ask(value_and_grad, self.slices(w))
         for place, (of_shard, slope) in zip(self.places, of_shards, strict=True):
             value += of_shard
             grad[place] += slope
@@ -62,3 +72,69 @@ class ShardedObjective:
     def slices(self, w: np.ndarray) -> list[np.ndarray]:
         """The entries of w that each partition has."""
         return [w[place] for place in self.places]
+
+
+class TiltedObjective(ShardedObjective):
+    """The same plus a linear function of the weights, which needs no data.
+
+    Parameters
+    ----------
+    plain : ShardedObjective
+    linear : ndarray of shape (size,)
+        Coefficients of the linear function.
+    """
+
+    def __init__(self, plain: ShardedObjective, linear: np.ndarray) -> None:
+        super().__init__(plain.shards, plain.places, plain.size, plain.n_free, plain.total_weight)
+        self.linear = linear
+
+    def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The objective and its gradient."""
+        value, grad = super().value_and_grad(w)
+        return value + float(np.dot(self.linear, w)), grad + self.linear
+
+
+class CoupledObjective(ShardedObjective):
+    """The same of a loss of examples that depend on each other by sums over all of them.
+
+    Partitions first send these sums. From the total follows a loss of single examples, of which
+    they then send value and gradient.
+
+    Parameters
+    ----------
+    plain : ShardedObjective
+        The same data.
+    loss : Loss
+    """
+
+    def __init__(self, plain: ShardedObjective, loss: Loss) -> None:
+        super().__init__(plain.shards, plain.places, plain.size, plain.n_free, plain.total_weight)
+        self.loss = loss
+        # of the last evaluation: what couples examples is near to what it was there
+        self._settled: Loss | None = None
+
+    def with_loss(self, loss: Loss) -> CoupledObjective:
+        """The objective of another loss of the same data."""
+        objective = copy.copy(self)
+        objective.loss = loss
+        objective._settled = None
+        return objective
+
+    def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """The weighted mean loss of all examples and its gradient."""
+        slices = self.slices(w)
+        n = len(self.shards)
+        loss = self.loss
+        value = 0.0
+        if loss.couples:
+
+            def collect(asked: Loss) -> np.ndarray:
+                parts = self.shards.ask(statistics, slices, [asked] * n)
+                total: np.ndarray = np.sum([part for part in parts if part is not None], axis=0)
+                return total
+
+            value, loss = loss.settle(collect, self._settled)
+            self._settled = loss
+        of_shards = self.shards.ask(settled_value_and_grad, slices, [loss] * n)
+        of_examples, grad = self.added(of_shards)
+        return value / self.total_weight + of_examples, grad

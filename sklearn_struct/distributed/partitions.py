@@ -18,12 +18,15 @@ from sklearn_struct.encoding.features.merged_encoders import EncoderPart, encode
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.sequences import as_list, form, largest_sum
 from sklearn_struct.estimators.chains.observed_weights import count_transitions
+from sklearn_struct.estimators.chains.target_criteria import Firing
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.finite_scores import check_learned
 from sklearn_struct.estimators.fitting.sample_weights import Weights, is_per_token, of_examples
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError
+from sklearn_struct.losses.base import Loss
 from sklearn_struct.objectives.linear_objective import LinearObjective
 from sklearn_struct.objectives.patterns_of_parts import Restricted
+from sklearn_struct.objectives.rows_objective import RowsObjective
 from sklearn_struct.objectives.weight_patterns import COUNTED, Pattern
 
 __all__ = [
@@ -35,11 +38,16 @@ __all__ = [
     "Summary",
     "bind",
     "check_weights",
+    "has_weight",
     "hess_vec",
     "label",
     "label_sums",
+    "n_sequences",
+    "n_tokens",
     "observe",
     "read",
+    "settled_value_and_grad",
+    "statistics",
     "summarise",
     "value_and_grad",
     "weigh",
@@ -69,7 +77,8 @@ class Reading(NamedTuple):
     """A partition that has been read.
 
     ``model`` has the parameters and what it learned when it read X. ``sequences`` are None if there
-    are no tokens. ``part`` is the vocabulary of the partition, ``kind`` how X is written.
+    are no tokens. ``part`` is the vocabulary of the partition, ``kind`` how X is written,
+    ``firing`` where labelled features fire.
     """
 
     model: Any
@@ -81,6 +90,7 @@ class Reading(NamedTuple):
     kind: str = "empty"
     codes: np.ndarray | None = None
     weights: Weights | None = None
+    firing: Firing | None = None
 
 
 class Summary(NamedTuple):
@@ -100,12 +110,12 @@ class Summary(NamedTuple):
 
 
 class Labelling(NamedTuple):
-    """What all partitions agree in: the labels, whether some are open, and, for each partition, its
-    columns that condition cliques.
+    """What all partitions agree in: the labels, whether they are masks of what may stand at tokens,
+    and, for each partition, its columns that condition cliques.
     """
 
     classes: np.ndarray
-    is_partial: bool
+    has_masks: bool
     edge_columns: np.ndarray | None
 
 
@@ -125,7 +135,7 @@ class Shard(NamedTuple):
     """The part of a partition in the objective; None if there is nothing to learn from."""
 
     model: Any
-    objective: LinearObjective | None
+    objective: LinearObjective | RowsObjective | None
     size: float
 
 
@@ -136,8 +146,8 @@ def read(given: Any, model: Any, encoder: Any) -> Reading:
     y = as_list(partition.y)
     weight = as_list(partition.sample_weight)
     own = clone(model)
-    n = _n_sequences(X)
-    if _n_tokens(X, n) == 0:
+    n = n_sequences(X)
+    if n_tokens(X, n) == 0:
         return Reading(own, None, y, weight, n)
     part: EncoderPart = None
     kind = "encoded"
@@ -157,13 +167,14 @@ def vectorizer_of(model: Any) -> SequenceVectorizer:
     return SequenceVectorizer(dtype=np.dtype(model.dtype).type)
 
 
-def _n_sequences(X: Any) -> int:
+def n_sequences(X: Any) -> int:
+    """The number of sequences of a partition."""
     if not hasattr(X, "__len__") and getattr(X, "shape", None) is None:
         raise InputTypeError(f"a partition of X is a {type(X).__name__}, not a list of sequences")
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)
 
 
-def _n_tokens(X: Any, n: int) -> int:
+def n_tokens(X: Any, n: int) -> int:
     """The number of tokens; of what is no list of sequences that of its rows."""
     if n == 0:
         return 0
@@ -208,11 +219,11 @@ def label(reading: Reading, labelling: Labelling) -> Reading:
         model.edge_features = edges.tolist() or None
     K = len(labelling.classes)
     codes = model._read_labels(reading.y, sequences, reset=False)
-    if labelling.is_partial and K == 1:
-        # nothing is open
-        codes = np.zeros(len(codes), dtype=np.int32)
-    elif labelling.is_partial and codes.ndim == 1:
+    if labelling.has_masks and codes.ndim == 1:
         codes = np.arange(K) == codes[:, None]
+    elif not labelling.has_masks and codes.ndim == 2:
+        # of a single label nothing is open
+        codes = np.zeros(len(codes), dtype=np.int32)
     return reading._replace(codes=codes, y=None, part=None)
 
 
@@ -226,11 +237,14 @@ def label_sums(reading: Reading) -> np.ndarray:
 
 
 def _some_weigh(reading: Reading) -> bool:
+    return has_weight(reading.sample_weight)
+
+
+def has_weight(sample_weight: Any) -> bool:
     """Whether a sequence has a weight other than 0; what is no weight counts as one."""
-    weight = reading.sample_weight
-    if weight is None or is_per_token(weight):
+    if sample_weight is None or is_per_token(sample_weight):
         return True
-    return bool(np.any(np.asarray(weight) != 0))
+    return bool(np.any(np.asarray(sample_weight) != 0))
 
 
 def weigh(reading: Reading, class_weight: Any) -> Reading:
@@ -243,7 +257,7 @@ def weigh(reading: Reading, class_weight: Any) -> Reading:
     if class_weight is not None:
         model.class_weight = class_weight
     try:
-        weights, _ = model._read_weights(reading.sample_weight, sequences, reading.codes)
+        weights = model._weights_of_part(reading.sample_weight, sequences, reading.codes)
     except EmptyDataError:  # nor does a token, or a sequence that has labels
         return reading
     return reading._replace(weights=weights, sample_weight=None)
@@ -280,15 +294,22 @@ def _weight_of_empty(reading: Reading) -> float:
     return float(of_examples(reading.sample_weight, reading.n_sequences, "sequence").sum())
 
 
-def bind(reading: Reading, restricted: Restricted, solver: str, total: float, size: float) -> Shard:
+def bind(
+    reading: Reading,
+    restricted: Restricted,
+    solver: str,
+    total: float,
+    size: float,
+    loss: Loss | None,
+) -> Shard:
     """The partition's part in the objective of all data, whose weights sum to `total`; `size` is
-    their largest sum of features of a token.
+    their largest sum of features of a token, `loss` what all data make of the model's own.
     """
     model = reading.model
     if reading.sequences is None or reading.weights is None:
         return Shard(model, None, 0.0)
     model._pattern = restricted.pattern
-    loss = model._loss(reading.weights.evidence)
+    loss = model._loss(reading.weights.evidence) if loss is None else loss
     potentials, data = model._bound(reading.sequences, reading.weights, total)
     return Shard(model, model._objective(solver, potentials, loss, data), size)
 
@@ -301,6 +322,22 @@ def value_and_grad(shard: Shard, w: np.ndarray) -> tuple[float, np.ndarray]:
         return shard.objective.value_and_grad(w)
 
 
+def statistics(shard: Shard, w: np.ndarray, loss: Loss) -> np.ndarray | None:
+    """The sums on which a loss depends that couples examples."""
+    if not isinstance(shard.objective, LinearObjective):
+        return None
+    with _threads(shard.objective, shard.model.n_jobs):
+        return shard.objective.statistics(w, loss)
+
+
+def settled_value_and_grad(shard: Shard, w: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
+    """What a partition adds to the value and the gradient of a loss of single examples."""
+    if not isinstance(shard.objective, LinearObjective):
+        return 0.0, np.zeros(len(w))
+    with _threads(shard.objective, shard.model.n_jobs):
+        return shard.objective.settled_value_and_grad(w, loss)
+
+
 def hess_vec(shard: Shard, w: np.ndarray, v: np.ndarray) -> np.ndarray:
     """What a partition adds to the second derivative at w, times v."""
     if shard.objective is None:
@@ -310,7 +347,7 @@ def hess_vec(shard: Shard, w: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 @contextmanager
-def _threads(objective: LinearObjective, n_jobs: int | None) -> Iterator[None]:
+def _threads(objective: LinearObjective | RowsObjective, n_jobs: int | None) -> Iterator[None]:
     """Lend threads to an objective, and not to a copy, as that would make all its tables again."""
     with Pool(n_jobs) as pool, np.errstate(over="ignore", invalid="ignore"):
         objective.pool = pool
@@ -322,5 +359,5 @@ def _threads(objective: LinearObjective, n_jobs: int | None) -> Iterator[None]:
 
 def check_weights(shard: Shard, w: np.ndarray) -> None:
     """Raise NonFiniteError unless scores are as predictions need them."""
-    if shard.objective is not None:
+    if isinstance(shard.objective, LinearObjective):
         check_learned(shard.objective, w, shard.size, shard.model._score_of)

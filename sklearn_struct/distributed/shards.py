@@ -26,6 +26,12 @@ class Shards(Protocol):
         """What ``function(state, *arguments)`` gives for each state."""
         ...
 
+    def fork(self) -> Shards:
+        """The same partitions, which advance by themselves from here on. What was given may be
+        forked, not what has advanced: its arrays may be written to.
+        """
+        ...
+
 
 class InMemory:
     """Partitions in the memory of this process.
@@ -40,6 +46,9 @@ class InMemory:
 
     def __len__(self) -> int:
         return len(self.states)
+
+    def fork(self) -> InMemory:
+        return InMemory(self.states)
 
     def advance(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> None:
         self.states = self.ask(function, *arguments)

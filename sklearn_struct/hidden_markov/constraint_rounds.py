@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.containers.structures import Block
-from sklearn_struct.hidden_markov.em_steps import Expectation, Training
+from sklearn_struct.hidden_markov.base_training import Expectation
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.emissions import Emissions
 from sklearn_struct.hidden_markov.gaussians import mixed_gaussians
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov

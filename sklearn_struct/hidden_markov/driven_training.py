@@ -10,13 +10,14 @@ import scipy.sparse as sp
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.memory_checks import reserve
 from sklearn_struct.containers.structures import Block, Potentials, columns_of, n_columns
+from sklearn_struct.hidden_markov.base_training import Expectation, Options
 from sklearn_struct.hidden_markov.driven_transitions import (
     DrivenCounts,
     Logits,
     coefficient_prior,
     most_probable,
 )
-from sklearn_struct.hidden_markov.em_steps import Expectation, Options, Training
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.observed import Observed
 
@@ -82,7 +83,8 @@ class DrivenTraining(Training):
             return (table if len(table) else np.zeros((1, pairs.shape[1])),)
 
         expected, value = self._expected(model, room)
-        return expected._replace(driven=self._of_inputs(pairs, model.logits)), value
+        driven = self._of_inputs(pairs, model.logits)
+        return expected._replace(driven=driven), value + self.prior(model)
 
     def maximise(self, expectation: Expectation) -> HiddenMarkov:
         """The most probable parameters, given expected counts."""

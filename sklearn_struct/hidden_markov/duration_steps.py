@@ -8,6 +8,7 @@ import numpy as np
 
 from sklearn_struct.containers.structures import Block, ends
 from sklearn_struct.hidden_markov import semi_markov
+from sklearn_struct.hidden_markov.base_training import Expectation
 from sklearn_struct.hidden_markov.densities import log_prior
 from sklearn_struct.hidden_markov.durations import (
     DurationCounts,
@@ -15,7 +16,7 @@ from sklearn_struct.hidden_markov.durations import (
     duration_prior,
     fit_durations,
 )
-from sklearn_struct.hidden_markov.em_steps import Expectation, Training, potentials
+from sklearn_struct.hidden_markov.em_steps import Training, potentials
 from sklearn_struct.hidden_markov.emissions import Emissions
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, log_likelihood
@@ -62,7 +63,7 @@ class DurationTraining:
     def __init__(self, plain: Training, options: DurationOptions) -> None:
         self.plain = plain
         self.options = options
-        self.codes = plain.codes
+        self.known = plain.codes
         self.any_known = plain.any_known
 
     @property

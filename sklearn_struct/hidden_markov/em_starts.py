@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sklearn_struct.hidden_markov import multinomial, poisson
-from sklearn_struct.hidden_markov.densities import log_ratios, value_counts
-from sklearn_struct.hidden_markov.em_steps import Expectation, Training
+from sklearn_struct.hidden_markov.base_training import BaseTraining, Expectation
+from sklearn_struct.hidden_markov.densities import log_ratios
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, estimate, n_contexts
 
 __all__ = ["labelled_start", "random_start"]
 
 
-def labelled_start(
-    training: Training, codes: np.ndarray, rng: np.random.RandomState
-) -> HiddenMarkov:
-    """What labels say that are known (or guessed; others are -1), with 1 added to each count.
+def labelled_start(training: BaseTraining, codes: Any, rng: np.random.RandomState) -> HiddenMarkov:
+    """What labels say that are known (or guessed), with 1 added to each count.
 
     A label that is not among them emits at random: as nothing else would, that tells it from
     others.
     """
     # labels that are not known do not count: EM adds what is expected of them later
-    observed = training.observed
-    weight = training.token_weight
-    K = training.n_labels
-    begin = training.options.numbers.begin(
-        observed.numbers, observed.offsets, codes, weight, K, rng
-    )
-    counts = training.counted(codes, begin)
+    counts = training.counted(codes, training.begin(codes, rng))
     raised = Markov(*(table + 1.0 for table in counts.markov))
     model = training.maximise(Expectation(raised, counts.emitted))
     emitted = counts.emitted
@@ -38,8 +32,7 @@ def labelled_start(
     )
     outcomes = multinomial.fit_outcomes(emitted.trials, 1.0)
     # labels that nobody has given begin at random, or all of them would stay the same
-    known = codes >= 0
-    unseen = np.bincount(codes[known], weights=weight[known], minlength=K) == 0
+    unseen = training.masses(codes) == 0
     if np.any(unseen):
         spare = random_start(training, rng)
         model = model._replace(gaussians=model.gaussians.with_states_of(spare.gaussians, unseen))
@@ -50,28 +43,22 @@ def labelled_start(
     return model._replace(tables=tables, rates=rates, outcomes=outcomes)
 
 
-def random_start(training: Training, rng: np.random.RandomState) -> HiddenMarkov:
+def random_start(training: BaseTraining, rng: np.random.RandomState) -> HiddenMarkov:
     """Random probabilities; those of values in proportion to their frequencies, means at random
     tokens.
     """
     K = training.n_labels
     options = training.options
-    observed = training.observed
     C = n_contexts(K, options.order)
     # exponential numbers over their sum are uniform among all distributions
     counts = Markov(*(rng.exponential(size=shape) for shape in (K, (C, K), C)))
     tables = []
-    for column, n in zip(observed.codes, options.n_values, strict=True):
-        counts_of_all = value_counts(column, training.token_weight[:, None], n)[0]
-        frequency = counts_of_all + options.smoothing
+    for frequency in training.frequencies():
+        raised = frequency + options.smoothing
         # frequencies times noise as large as they are: states must differ, or EM never tells them
         # apart
-        tables.append(log_ratios(frequency * rng.exponential(size=(K, n))))
-    share = training.token_weight
-    share /= share.sum()
-    gaussians = options.numbers.random(observed.numbers, observed.offsets, share, K, rng)
-    rates = poisson.random_rates(observed.events, share, K, options.least_rates, rng)
-    outcomes = multinomial.random_outcomes(
-        observed.trials, training.token_weight, K, options.smoothing, rng
-    )
+        tables.append(log_ratios(raised * rng.exponential(size=(K, len(raised)))))
+    gaussians = training.random_numbers(rng)
+    rates = training.random_rates(rng)
+    outcomes = training.random_outcomes(rng)
     return HiddenMarkov(estimate(counts, 0.0, options.stop), tables, gaussians, rates, outcomes)

@@ -5,7 +5,7 @@ given the label.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,72 +14,17 @@ from sklearn_struct.containers.memory_checks import keep_freed
 from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.hidden_markov import markov_chain as chains
 from sklearn_struct.hidden_markov import multinomial, poisson
-from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
-from sklearn_struct.hidden_markov.densities import log_prior, log_ratios
-from sklearn_struct.hidden_markov.driven_transitions import DrivenCounts, log_transitions
+from sklearn_struct.hidden_markov.base_training import BaseTraining, Expectation, Options
+from sklearn_struct.hidden_markov.densities import value_counts
+from sklearn_struct.hidden_markov.driven_transitions import log_transitions
 from sklearn_struct.hidden_markov.emission_counts import EmissionCounts, emission_counts
 from sklearn_struct.hidden_markov.emissions import Emissions
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
-from sklearn_struct.hidden_markov.markov_chain import Markov
 from sklearn_struct.hidden_markov.moments import Sums, known_posteriors, sums_of_all
-from sklearn_struct.hidden_markov.number_steps import number_steps
 from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.inference.chains.chain import Chain
 
-__all__ = [
-    "Expectation",
-    "Options",
-    "Training",
-    "emission",
-    "joint",
-    "potentials",
-    "with_chain",
-]
-
-
-def one_cluster(
-    numbers: np.ndarray, weight: np.ndarray, n: int, rng: np.random.RandomState
-) -> np.ndarray:
-    """All rows in the same one."""
-    return np.zeros(len(numbers), dtype=np.int64)
-
-
-class Options(NamedTuple):
-    """How parameters are estimated: sizes of the tables, add-lambda smoothing, least variances (d,)
-    of the measurements, the kind of their covariances, least rates (c,) of events, how many normal
-    distributions a label has, how many tokens before the means depend on, and what finds clusters.
-    """
-
-    order: int
-    n_values: list[int]
-    stop: bool
-    smoothing: float
-    transition_smoothing: float
-    floor: np.ndarray
-    covariance: str = "diag"
-    least_rates: np.ndarray = np.empty(0)
-    n_mixtures: int = 1
-    lags: int = 0
-    clusters: Callable[..., np.ndarray] = one_cluster
-
-    @property
-    def numbers(self) -> NumberSteps:
-        """How the distributions of measurements are learned."""
-        return number_steps(self.floor, self.covariance, self.n_mixtures, self.lags, self.clusters)
-
-
-class Expectation(NamedTuple):
-    """Expected counts of the chain, of emissions, and of transitions by their inputs."""
-
-    markov: Markov
-    emitted: EmissionCounts
-    driven: DrivenCounts | None = None
-
-    def merged(self, other: Expectation) -> Expectation:
-        """Those of the tokens of both."""
-        # a list, as Python keeps the memory of thousands of tuples that generators have made
-        markov = Markov(*[a + b for a, b in zip(self.markov, other.markov, strict=True)])
-        return Expectation(markov, self.emitted.merged(other.emitted))
+__all__ = ["Training", "emission", "joint", "potentials", "with_chain"]
 
 
 def emission(model: HiddenMarkov, observed: Observed, rows: slice) -> np.ndarray:
@@ -116,7 +61,7 @@ def joint(model: HiddenMarkov, observed: Observed, codes: np.ndarray) -> np.ndar
     return np.concatenate([np.empty(0), *scores])
 
 
-class Training:
+class Training(BaseTraining):
     """The steps of EM on data of which some labels are known.
 
     Parameters
@@ -215,33 +160,24 @@ class Training:
             before,
         )
 
-    def value(self, model: HiddenMarkov) -> float:
-        """What `expect` says where all labels of positive weight are known."""
-        # those of weight 0 may have unknown labels, for which 0 stands below; nothing of them is
-        # counted
+    def likelihood(self, model: HiddenMarkov) -> float:
+        """See `BaseTraining`."""
+        # sequences of weight 0 may have unknown labels, for which 0 stands below; nothing of them
+        # is counted
         used = self.weight > 0
         log_p = joint(model, self.observed, np.maximum(self.codes, 0))
-        return float(self.weight[used] @ log_p[used]) + self.constant + self.prior(model)
+        return float(self.weight[used] @ log_p[used]) + self.constant
 
-    def expect(self, model: HiddenMarkov) -> tuple[Expectation, float]:
-        """Expected counts given known labels and what was emitted; log-likelihood of both plus log
-        prior.
-
-        These are derivatives of log Z over the labellings that the known labels allow. The
-        log-likelihood is -inf if there is a sequence that the model cannot emit.
-        """
-        expected, value = self._expected(
-            model, lambda theta, block: chains.room(theta, block.structure)
-        )
-        markov = chains.with_unseen(expected.markov, model.markov, self.options.stop)
-        return expected._replace(markov=markov), value
+    def expected(self, model: HiddenMarkov) -> tuple[Expectation, float]:
+        """See `BaseTraining`."""
+        return self._expected(model, lambda theta, block: chains.room(theta, block.structure))
 
     def _expected(
         self,
         model: HiddenMarkov,
         room: Callable[[Potentials, Block], tuple[np.ndarray, ...]],
     ) -> tuple[Expectation, float]:
-        """What `expect` returns; `room` makes room for the sums over pairs of a block."""
+        """What `expected` returns; `room` makes room for the sums over pairs of a block."""
         emissions = Emissions(model, self.observed)
 
         def work(b: int) -> tuple[Expectation, float]:
@@ -268,7 +204,7 @@ class Training:
             return a[0].merged(b[0]), a[1] + b[1]
 
         expected, value = self.pool.fold(work, both, len(self.blocks))
-        return expected, value + self.constant + self.prior(model)
+        return expected, value + self.constant
 
     def clamped(self, emissions: Emissions, rows: slice) -> np.ndarray:
         """Emissions of some tokens, with -inf for all labels but the known one of each."""
@@ -289,18 +225,6 @@ class Training:
         one = self.inference.structure(np.array([0, len(out)]), listed=False)
         chains.potentials(emissions.model.markov, out, one)
 
-    def maximise(self, expectation: Expectation) -> HiddenMarkov:
-        """The most probable parameters, given expected counts."""
-        options = self.options
-        emitted = expectation.emitted
-        return HiddenMarkov(
-            chains.estimate(expectation.markov, options.transition_smoothing, options.stop),
-            [log_ratios(counts, options.smoothing) for counts in emitted.values],
-            options.numbers.fit(emitted.numbers, self.spare_numbers),
-            poisson.fit_rates(emitted.events, options.least_rates, self.spare_events),
-            multinomial.fit_outcomes(emitted.trials, options.smoothing),
-        )
-
     def spare_numbers(self) -> Any:
         """Counts of all measurements, for columns of which no label has any mass."""
         observed = self.observed
@@ -310,9 +234,70 @@ class Training:
         """Sums of all events, for columns of which no label has any mass."""
         return sums_of_all(self.observed.events.numbers, self.token_weight)
 
-    def prior(self, model: HiddenMarkov) -> float:
-        """Log-density of the prior that smoothing stands for, up to a constant."""
-        tables = [*model.tables, model.outcomes]
-        of_tables = sum(log_prior(table, self.options.smoothing) for table in tables)
-        markov = model.markov if self.options.stop else model.markov._replace(stop=np.zeros(0))
-        return of_tables + chains.prior(markov, self.options.transition_smoothing)
+    def guess(self, rule: Callable[[Training], np.ndarray]) -> np.ndarray:
+        """See `BaseTraining`."""
+        return rule(self)
+
+    @property
+    def known(self) -> np.ndarray:
+        """See `BaseTraining`."""
+        return self.codes
+
+    @property
+    def n_measured(self) -> int:
+        """See `BaseTraining`."""
+        return self.observed.n_measured
+
+    def clustered(
+        self, clusters: Callable[..., np.ndarray], rng: np.random.RandomState
+    ) -> np.ndarray:
+        """See `BaseTraining`."""
+        return clusters(self.observed.measured, self.token_weight, self.n_labels, rng)
+
+    def begin(self, codes: np.ndarray, rng: np.random.RandomState) -> Any:
+        """See `BaseTraining`."""
+        observed = self.observed
+        return self.options.numbers.begin(
+            observed.numbers, observed.offsets, codes, self.token_weight, self.n_labels, rng
+        )
+
+    def masses(self, codes: np.ndarray) -> np.ndarray:
+        """See `BaseTraining`."""
+        known = codes >= 0
+        weight = self.token_weight[known]
+        return np.bincount(codes[known], weights=weight, minlength=self.n_labels)
+
+    def frequencies(self) -> list[np.ndarray]:
+        """See `BaseTraining`."""
+        weight = self.token_weight[:, None]
+        return [
+            value_counts(column, weight, n)[0]
+            for column, n in zip(self.observed.codes, self.options.n_values, strict=True)
+        ]
+
+    def random_numbers(self, rng: np.random.RandomState) -> Any:
+        """See `BaseTraining`."""
+        observed = self.observed
+        return self.options.numbers.random(
+            observed.numbers, observed.offsets, self._shares, self.n_labels, rng
+        )
+
+    def random_rates(self, rng: np.random.RandomState) -> np.ndarray:
+        """See `BaseTraining`."""
+        events = self.observed.events
+        return poisson.random_rates(
+            events, self._shares, self.n_labels, self.options.least_rates, rng
+        )
+
+    def random_outcomes(self, rng: np.random.RandomState) -> np.ndarray:
+        """See `BaseTraining`."""
+        return multinomial.random_outcomes(
+            self.observed.trials, self.token_weight, self.n_labels, self.options.smoothing, rng
+        )
+
+    @property
+    def _shares(self) -> np.ndarray:
+        """The share (n,) of each token in the weight of all."""
+        share = self.token_weight
+        share /= share.sum()
+        return share

@@ -18,8 +18,10 @@ __all__ = [
     "guessed",
     "least_variances",
     "moments_of_all",
+    "moments_of_columns",
     "most_probable",
     "raised",
+    "variances_of",
 ]
 
 ROUNDING = 1e-14  # of the eigenvalues of a matrix, as a share of the largest
@@ -145,9 +147,19 @@ def raised(covariance: np.ndarray, floor: np.ndarray) -> np.ndarray:
 
 def least_variances(x: np.ndarray, weight: np.ndarray, share: float) -> np.ndarray:
     """A share of the weighted variance of each column; `share` itself for one that has none."""
+    return variances_of(moments_of_columns(x, weight), share)
+
+
+def moments_of_columns(x: np.ndarray, weight: np.ndarray) -> Moments:
+    """Those of weighted rows, each column for itself, as of one state."""
     with np.errstate(over="ignore", invalid="ignore"):
         # a weight may be one number for all rows, of which kernels want copies
         parts = (moments_of(x[rows], weight[rows, None], "diag") for rows in row_pieces(x, 4))
-        variance = reduce(Moments.merged, parts).covariance[0]
+        return reduce(Moments.merged, parts)
+
+
+def variances_of(moments: Moments, share: float) -> np.ndarray:
+    """A share of the variance of each column; `share` itself for one that has none."""
+    variance = moments.covariance[0]
     # a constant column has no scale of its own
     return share * np.where(variance == 0, 1.0, variance)

@@ -14,6 +14,7 @@ __all__ = [
     "add_log_probabilities",
     "draw_outcomes",
     "fit_outcomes",
+    "outcomes_near",
     "random_outcomes",
 ]
 
@@ -46,8 +47,13 @@ def random_outcomes(
     """Random probabilities in proportion to the frequencies of outcomes."""
     if counts.numbers.shape[1] == 0:
         return np.empty((K, 0))
-    frequency = sums_of_all(counts.numbers, weight).total[:, 0] + smoothing
-    return log_ratios(frequency * rng.exponential(size=(K, counts.numbers.shape[1])))
+    return outcomes_near(sums_of_all(counts.numbers, weight), K, smoothing, rng)
+
+
+def outcomes_near(of_all: Sums, K: int, smoothing: float, rng: np.random.RandomState) -> np.ndarray:
+    """Random probabilities in proportion to the frequencies that sums of all tokens have."""
+    frequency = of_all.total[:, 0] + smoothing
+    return log_ratios(frequency * rng.exponential(size=(K, len(frequency))))
 
 
 def draw_outcomes(

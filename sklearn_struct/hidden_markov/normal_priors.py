@@ -17,12 +17,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.gaussian_moments import above, fit_gaussians
+from sklearn_struct.hidden_markov.gaussian_moments import above
 from sklearn_struct.hidden_markov.gaussians import Gaussians, covariance_shape
 
-__all__ = ["NormalPrior"]
+__all__ = ["NormalPrior", "kind_of_all"]
 
 TINY = np.finfo(float).tiny
+
+
+def kind_of_all(kind: str) -> str:
+    """How the covariance of all rows is written, where those of states are of this kind."""
+    return "full" if kind == "tied" else kind
 
 
 class NormalPrior(NamedTuple):
@@ -36,19 +41,15 @@ class NormalPrior(NamedTuple):
     covariance: np.ndarray
 
     @classmethod
-    def of(
-        cls, x: np.ndarray, weight: np.ndarray, kind: str, of_mean: float, of_covariance: float
-    ) -> NormalPrior:
-        """The prior of weighted rows."""
-        one = "full" if kind == "tied" else kind
-        alike = fit_gaussians(x, weight[:, None], np.zeros(x.shape[1]), one)
+    def around(cls, alike: Gaussians, of_mean: float, of_covariance: float) -> NormalPrior:
+        """The prior that has the moments of a single normal distribution."""
         return cls(of_mean, of_covariance, alike.mean[0], alike.covariance[0])
 
     @classmethod
     def none(cls, gaussians: Gaussians) -> NormalPrior:
         """That of no token: it says nothing."""
         d = gaussians.mean.shape[1]
-        shape = covariance_shape("full" if gaussians.kind == "tied" else gaussians.kind, 1, d)[1:]
+        shape = covariance_shape(kind_of_all(gaussians.kind), 1, d)[1:]
         return cls(0.0, 0.0, np.zeros(d), np.zeros(shape))
 
     def most_probable(

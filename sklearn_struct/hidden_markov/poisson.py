@@ -15,7 +15,9 @@ __all__ = [
     "fit_rates",
     "least_rates",
     "n_parameters",
+    "of_mean",
     "random_rates",
+    "rates_near",
 ]
 
 TINY = np.finfo(float).tiny
@@ -64,7 +66,12 @@ def _mean(sums: Sums) -> np.ndarray:
 
 def least_rates(counts: Counts, weight: np.ndarray, share: float) -> np.ndarray:
     """A share of the mean of each stream; `share` itself for one that is 0 throughout."""
-    mean = _mean(sums_of_all(counts.numbers, weight))[:, 0]
+    return of_mean(sums_of_all(counts.numbers, weight), share)
+
+
+def of_mean(of_all: Sums, share: float) -> np.ndarray:
+    """A share of the mean of all; `share` itself where it is 0."""
+    mean = _mean(of_all)[:, 0]
     floor: np.ndarray = share * np.where(mean == 0, 1.0, mean)
     return floor
 
@@ -77,8 +84,13 @@ def random_rates(
     """
     if counts.numbers.shape[1] == 0:
         return np.empty((K, 0))
-    mean = _mean(sums_of_all(counts.numbers, share))[:, 0]
-    at = counts.numbers[rng.choice(len(share), size=K, p=share)]
+    of_all = sums_of_all(counts.numbers, share)
+    return rates_near(of_all, counts.numbers[rng.choice(len(share), size=K, p=share)], floor)
+
+
+def rates_near(of_all: Sums, at: np.ndarray, floor: np.ndarray) -> np.ndarray:
+    """Rates in the middle between the mean of all and some counts (K, c)."""
+    mean = _mean(of_all)[:, 0]
     rates: np.ndarray = np.maximum((mean + np.where(np.isnan(at), mean, at)) / 2, floor)
     return rates
 

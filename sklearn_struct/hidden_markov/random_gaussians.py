@@ -7,7 +7,7 @@ import numpy as np
 from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
 from sklearn_struct.hidden_markov.gaussians import Gaussians
 
-__all__ = ["random_gaussians"]
+__all__ = ["at_rows", "random_gaussians"]
 
 
 def random_gaussians(
@@ -22,5 +22,9 @@ def random_gaussians(
     of_states = np.broadcast_to(share[:, None], (len(share), K))
     alike = fit_gaussians(x, of_states, floor, kind)
     # means at tokens that occur, which are never far from all data
-    at = x[rng.choice(len(share), size=K, p=share)]
-    return alike._replace(mean=np.where(np.isnan(at), alike.mean, at))
+    return at_rows(alike, x[rng.choice(len(share), size=K, p=share)])
+
+
+def at_rows(alike: Gaussians, rows: np.ndarray) -> Gaussians:
+    """Gaussians that are all alike, with their means at rows (K, d) where these have numbers."""
+    return alike._replace(mean=np.where(np.isnan(rows), alike.mean, rows))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
-from sklearn_struct.hidden_markov.em_steps import Expectation, Options, Training
+from sklearn_struct.hidden_markov.base_training import BaseTraining, Expectation, Options
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.gaussian_moments import most_probable
 from sklearn_struct.hidden_markov.gaussians import Gaussians
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
@@ -16,7 +17,7 @@ from sklearn_struct.hidden_markov.normal_priors import NormalPrior
 from sklearn_struct.hidden_markov.observed import Observed
 from sklearn_struct.hidden_markov.restricted_chains import ChainRules
 
-__all__ = ["RestrictedTraining", "Restrictions"]
+__all__ = ["RestrictedSteps", "RestrictedTraining", "Restrictions"]
 
 
 class Restrictions(NamedTuple):
@@ -30,24 +31,10 @@ class Restrictions(NamedTuple):
     given: HiddenMarkov | None
 
 
-class RestrictedTraining(Training):
-    """The steps of EM under restrictions, which hold in each iteration.
+class RestrictedSteps(BaseTraining):
+    """The steps of EM under restrictions, which hold in each iteration, wherever the data are."""
 
-    Parameters are those of `Training`, and ``restrictions``.
-    """
-
-    def __init__(
-        self,
-        observed: Observed,
-        codes: np.ndarray,
-        weight: np.ndarray,
-        n_labels: int,
-        options: Options,
-        pool: Pool,
-        restrictions: Restrictions,
-    ) -> None:
-        super().__init__(observed, codes, weight, n_labels, options, pool)
-        self.restrictions = restrictions
+    restrictions: Restrictions
 
     def nearest(self, model: HiddenMarkov) -> HiddenMarkov:
         """A model without what is forbidden, to start from."""
@@ -99,3 +86,23 @@ class RestrictedTraining(Training):
         if normal is not None and model.gaussians.named["means"].size:
             total += normal.log_density(model.gaussians)
         return total
+
+
+class RestrictedTraining(RestrictedSteps, Training):
+    """The same of data in one place.
+
+    Parameters are those of `Training`, and ``restrictions``.
+    """
+
+    def __init__(
+        self,
+        observed: Observed,
+        codes: np.ndarray,
+        weight: np.ndarray,
+        n_labels: int,
+        options: Options,
+        pool: Pool,
+        restrictions: Restrictions,
+    ) -> None:
+        super().__init__(observed, codes, weight, n_labels, options, pool)
+        self.restrictions = restrictions

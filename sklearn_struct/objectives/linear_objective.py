@@ -146,12 +146,26 @@ class LinearObjective(OnThreads):
         """The weighted mean loss and its gradient."""
         W = self.potentials.expand(w, self._W)
         loss = self.loss
-        losses = self._value
         value = 0.0
         if loss.couples:
             # first passes for the sums that couple the examples
             value, loss = loss.settle(lambda asked: self._statistics(W, asked), self._settled)
             self._settled = loss
+        return self._settled_value_and_grad(W, loss, value)
+
+    def statistics(self, w: np.ndarray, loss: Loss) -> np.ndarray:
+        """The sums over all examples on which a loss depends that couples them."""
+        return self._statistics(self.potentials.expand(w, self._W), loss)
+
+    def settled_value_and_grad(self, w: np.ndarray, loss: Loss) -> tuple[float, np.ndarray]:
+        """The weighted mean of a loss of single examples, and its gradient."""
+        return self._settled_value_and_grad(self.potentials.expand(w, self._W), loss, 0.0)
+
+    def _settled_value_and_grad(
+        self, W: np.ndarray, loss: Loss, value: float
+    ) -> tuple[float, np.ndarray]:
+        """The same, with a `value` of all examples together."""
+        losses = self._value
 
         def work(block: Block, room: np.ndarray, gradient: Potentials) -> None:
             batch = self._batch(self.potentials.forward(W, block, out=room), block)

@@ -33,6 +33,8 @@ class RowsObjective(OnThreads):
         Coefficients of the linear term; it is not divided by the sum of weights.
     n_free : int, default=0
         How many entries at the end of w have no penalty.
+    total : float, default=None
+        What sums of losses are divided by; by default the sum of the weights.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class RowsObjective(OnThreads):
         data: RowExamples,
         linear: np.ndarray | None = None,
         n_free: int = 0,
+        total: float | None = None,
     ) -> None:
         self.rows = rows
         self.loss = loss
@@ -49,7 +52,7 @@ class RowsObjective(OnThreads):
         self.linear = linear
         self.size = rows.size
         self.n_free = n_free
-        self.total_weight = float(np.sum(data.weight))
+        self.total_weight = float(np.sum(data.weight)) if total is None else total
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective and its gradient."""

@@ -10,14 +10,33 @@ import dask.bag as db
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
-from partitions import TEMPLATED, TIGHT, as_lists, cut, data_of, in_memory, model_of, sentences
+from partitions import (
+    TEMPLATED,
+    TEMPLATES,
+    TIGHT,
+    as_lists,
+    cut,
+    data_of,
+    in_memory,
+    model_of,
+    sentences,
+)
 
-from sklearn_struct import LatentChainCRF, LinearChainCRF, SequenceVectorizer
+from sklearn_struct import (
+    GECRF,
+    HMM,
+    LatentChainCRF,
+    LinearChainCRF,
+    MEstimatedCRF,
+    SequenceVectorizer,
+)
 from sklearn_struct.dask import Distributed, distributed_estimator
 from sklearn_struct.dask.cluster import ClusterShards
 from sklearn_struct.dask.collections import futures_of
 from sklearn_struct.distributed import fit_partitions
 from sklearn_struct.distributed.fitting import parts_of, pose
+from sklearn_struct.distributed.partitions import Partition
+from sklearn_struct.distributed.shards import InMemory
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 
@@ -38,6 +57,59 @@ def test_bags(client, name):
     np.testing.assert_array_equal(model_of(model.estimator_)._w, model_of(here)._w)
     assert model_of(model.estimator_).loss_curve_ == model_of(here).loss_curve_
     assert list(model.predict(data[0])) == list(here.predict(data[0]))
+
+
+def test_hidden_markov_models(client):
+    """Counts and EM on three workers are bit by bit those of partitions in memory."""
+    X, y = sentences()
+    X = [[word for word, _ in x] for x in X]
+    for estimator, *labels in ((HMM(), y), (HMM(n_states=3, random_state=0, max_iter=200),)):
+        here = fit_partitions(
+            estimator, in_memory(4, X, *labels) if labels else _without_labels(4, X)
+        )
+        there = Distributed(estimator).fit(*bags(4, X, *labels)).estimator_
+        assert there.loss_curve_ == here.loss_curve_
+        np.testing.assert_array_equal(there.transition_logprob_, here.transition_logprob_)
+        np.testing.assert_array_equal(there.emission_logprob_[0], here.emission_logprob_[0])
+
+
+@pytest.mark.parametrize("n_workers", [1, 2])
+def test_steps_of_em_on_fewer_workers(n_workers):
+    """The bits are those of three workers, and of partitions in memory."""
+    X, y = sentences()
+    X = [[word for word, _ in x] for x in X]
+    y = [None if i % 2 else labels for i, labels in enumerate(y)]
+    here = fit_partitions(HMM(), in_memory(4, X, y))
+    options = {"threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
+    with LocalCluster(n_workers=n_workers, **options) as cluster, Client(cluster) as few:
+        there = Distributed(HMM(), few).fit(*bags(4, X, y)).estimator_
+    assert there.loss_curve_ == here.loss_curve_
+    np.testing.assert_array_equal(there.emission_logprob_[0], here.emission_logprob_[0])
+
+
+def test_labelled_features(client):
+    """The sums that couple sequences are those of partitions in memory, bit by bit."""
+    X, y = sentences()
+    X = as_lists(X)
+    y = [None if i % 2 else labels for i, labels in enumerate(y)]
+    estimator = GECRF({"cat": "B-NP", "dog": "I-NP"}, tol=1e-4)
+    here = fit_partitions(estimator, in_memory(4, X, y))
+    there = Distributed(estimator).fit(*bags(4, X, y)).estimator_
+    assert there.loss_curve_ == here.loss_curve_
+    np.testing.assert_array_equal(there._w, here._w)
+
+
+def test_models_over_a_base(client):
+    """The base is fitted on the same partitions, which are read again for the model."""
+    X, y = sentences()
+    here = fit_partitions(MEstimatedCRF(TEMPLATES), in_memory(3, X, y))
+    there = Distributed(MEstimatedCRF(TEMPLATES)).fit(*bags(3, X, y)).estimator_
+    assert there.loss_curve_ == here.loss_curve_
+    np.testing.assert_array_equal(there._w, here._w)
+
+
+def _without_labels(n_parts, X):
+    return InMemory(Partition(part.X, None) for part in cut(n_parts, X))
 
 
 def test_delayed_values_and_futures(client):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.hidden_markov.base_training import Options
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
-from sklearn_struct.hidden_markov.em_steps import Options, Training
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.observed import Observed
 
 pytestmark = pytest.mark.twins

@@ -11,13 +11,9 @@ import pytest
 from sklearn_struct.compiled.threads import Pool
 from sklearn_struct.containers.structures import Potentials, chain
 from sklearn_struct.hidden_markov import markov_chain
+from sklearn_struct.hidden_markov.base_training import Options
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
-from sklearn_struct.hidden_markov.em_steps import (
-    Options,
-    Training,
-    joint,
-    potentials,
-)
+from sklearn_struct.hidden_markov.em_steps import Training, joint, potentials
 from sklearn_struct.hidden_markov.emissions import Emissions
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.gaussians import Gaussians

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from sklearn_struct.hidden_markov.em_steps import one_cluster
+from sklearn_struct.hidden_markov.base_training import one_cluster
 from sklearn_struct.hidden_markov.gaussian_moments import (
     above,
     fit_gaussians,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.hidden_markov.em_steps import one_cluster
+from sklearn_struct.hidden_markov.base_training import one_cluster
 from sklearn_struct.hidden_markov.mixtures import MixtureCounts, MixtureSteps
 from sklearn_struct.hidden_markov.moments import moments_of
 

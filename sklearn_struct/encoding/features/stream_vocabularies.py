@@ -12,13 +12,14 @@ from sklearn_struct.containers.row_pieces import row_pieces
 from sklearn_struct.encoding.features.observation_streams import Column, place
 from sklearn_struct.exceptions import UnknownValueError
 
-__all__ = ["OOV", "encode", "first_occurrences", "learn_values", "look_up"]
+__all__ = ["OOV", "coded", "encode", "first_occurrences", "learn_values", "look_up"]
 
 OOV = "<OOV>"  # stands for all values out of vocabulary; X may have it, too
 LARGEST_TABLE = 1 << 15  # of the codes of whole numbers
 
 
-def _coded(column: Column) -> tuple[list[Any], np.ndarray]:
+def coded(column: Column) -> tuple[list[Any], np.ndarray]:
+    """The values of a column, in their order, and the code of each token among them."""
     if column.codes is not None:
         return column.values, column.codes
     _refuse_merged(column.values)
@@ -92,7 +93,7 @@ def learn_values(
     ``oov="first"`` the first occurrence of each value is OOV, too: values that occur once are not
     in the vocabulary, and OOV is learned from the others' first occurrences.
     """
-    values, codes = _coded(column)
+    values, codes = coded(column)
     # tokens of weight 0 teach no values
     codes = np.where(used, codes, codes.dtype.type(-1))
     # a value that X itself writes so is none of the vocabulary
@@ -117,7 +118,7 @@ def learn_values(
 
 def look_up(column: Column, table: Mapping[Any, int]) -> np.ndarray:
     """What a table has for the value of each token, -1 where it has nothing."""
-    values, codes = _coded(column)
+    values, codes = coded(column)
     # each distinct value is looked up once; the 0 is for a column without tokens
     of_values = [table.get(value, -1) for value in values] or [0]
     return _at(np.array(of_values, _code_type(max(len(table), *of_values))), codes)
@@ -137,7 +138,7 @@ def encode(
     new = look_up(column, vocabulary)
     unknown = new < 0
     if oov is None and np.any(unknown):
-        values, codes = _coded(column)
+        values, codes = coded(column)
         t = int(np.argmax(unknown))
         raise UnknownValueError(
             f"{place(t, offsets)}, column {c}: {values[codes[t]]!r} was not seen in fit; set `oov`"

@@ -21,6 +21,8 @@ __all__ = [
     "checked_labels",
     "feature_columns",
     "firing",
+    "firing_at",
+    "firing_columns",
     "named_labels",
     "not_negative",
     "read_targets",
@@ -172,17 +174,25 @@ def firing(X: SequenceArray, features: list[Label]) -> sp.csr_array:
     ValueError
         For a feature that X does not have, or one with a negative value.
     """
-    n_tokens, n_features = X.tokens.shape
-    # the feature that is always 1 is one more column behind those of X
+    return firing_at(X, firing_columns(X, features), features)
+
+
+def firing_columns(X: SequenceArray, features: list[Label]) -> list[int]:
+    """The column of each feature; the one that is always 1 is behind those of X."""
     others = iter(feature_columns(X, [f for f in features if f is not None]))
-    columns = [n_features if feature is None else next(others) for feature in features]
+    return [X.tokens.shape[1] if feature is None else next(others) for feature in features]
+
+
+def firing_at(X: SequenceArray, columns: list[int], features: list[Label]) -> sp.csr_array:
+    """The same of features whose columns are known; -1 is one that no token of X has."""
+    n_tokens, n_features = X.tokens.shape
     tokens = sp.csr_array(X.tokens, dtype=np.float64)
-    with_one = (
-        sp.csr_array(sp.hstack([tokens, sp.csr_array(np.ones((n_tokens, 1)))]))
-        if None in features
-        else tokens
-    )
-    fired = sp.csr_array(with_one[:, columns])
+    more = {n_features: np.ones((n_tokens, 1)), -1: np.zeros((n_tokens, 1))}
+    others = [column for column in more if column in columns]
+    if others:
+        tokens = sp.csr_array(sp.hstack([tokens, *(sp.csr_array(more[c]) for c in others)]))
+    place = {column: n_features + i for i, column in enumerate(others)}
+    fired = sp.csr_array(tokens[:, [place.get(column, column) for column in columns]])
     # a stored 0 does not fire
     fired.eliminate_zeros()
     if fired.nnz and fired.data.min() < 0:

@@ -30,8 +30,12 @@ class BaseConstrainedTraining(BaseTrained):
         transitions = self._training_transitions()
         if transitions is not None:
             check_labels(data, transitions, self._alphabet())
-            loss = Constrained(loss, transitions)
-        return super()._objective(solver, potentials, loss, data)
+        return super()._objective(solver, potentials, self._constrained(loss), data)
+
+    def _constrained(self, loss: Loss) -> Loss:
+        """A loss under what is allowed in training."""
+        transitions = self._training_transitions()
+        return loss if transitions is None else Constrained(loss, transitions)
 
     def _training_transitions(self) -> Transitions | None:
         """What is allowed in training; None is everything."""

@@ -17,10 +17,12 @@ from sklearn_struct.encoding.labels import partial_labels
 from sklearn_struct.encoding.two_dimensional_input import refuse_without_labels
 from sklearn_struct.estimators.chains.target_criteria import (
     POSTERIOR,
+    TargetCriteria,
     Wanted,
     among_allowed,
     label_set,
     loss_of,
+    possible_sums,
     read_criteria,
     read_shares,
 )
@@ -240,6 +242,8 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
         super().fit(X, y, sample_weight, init=init)
         return self
 
+    _masks_of_labels = True
+
     def _loss(self, evidence: Evidence | None = None) -> Loss:
         return MarginalLikelihood(Chain())
 
@@ -269,29 +273,52 @@ class GECRF(BasePartlyLabelled, BaseTrainedChain):
         weights = self._weights(sample_weight, sequences, labels)
         # criteria look at unlabelled sequences alone
         free = np.repeat(~is_labelled(labels, X.offsets), X.lengths)
-        wanted = Wanted(
+        given, fired = read_criteria(self._wanted(), self.classes_, X, weights.token, free)
+        transitions = self._training_transitions()
+        if transitions is not None:
+            K = len(self.classes_)
+            sums = possible_sums(given, fired, transitions, X.offsets, weights.sequence, K)
+            given = among_allowed(given, sums, self.classes_)
+        evidence = weights.evidence._replace(fired=fired)
+        return weights._replace(evidence=evidence), self._loss_of(given)
+
+    def _wanted(self) -> Wanted:
+        """What the parameters say of labelled features."""
+        return Wanted(
             self.labeled_features or {},
             self.target_weight,
             self.distance,
             self.majority,
             self.smoothing,
         )
-        given = read_criteria(wanted, self.classes_, X, weights.token, free)
-        transitions = self._transitions()
-        if self.constrain_training and transitions is not None:
-            given = among_allowed(given, transitions, X.offsets, weights.sequence, self.classes_)
+
+    def _loss_of(self, given: TargetCriteria) -> Loss:
+        """The loss with these criteria; their targets are learned."""
         self.targets_ = {
             target.feature: self._named(target.probability) for target in given.targets
         }
-        evidence = weights.evidence._replace(fired=given.fired)
         of_unlabelled = loss_of(given, self.distance, self.entropy_weight)
         if self.solver == "em" and not of_unlabelled.has_parts:
             raise ValueError(
                 "solver='em' is that of distance='posterior'; with "
                 f"distance={self.distance!r} use 'lbfgs' or 'auto'"
             )
-        loss = SemiSupervised(self._loss(), of_unlabelled)
-        return weights._replace(evidence=evidence), loss
+        return SemiSupervised(self._loss(), of_unlabelled)
+
+    def _weights_of_part(
+        self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
+    ) -> sample_weights.Weights:
+        # criteria are those of all data
+        return self._weights(sample_weight, sequences, labels)
+
+    def _class_set(self, labels: list[Any]) -> np.ndarray:
+        return label_set(self.classes, self.labeled_features, labels, np.array([0, len(labels)]))
+
+    def _distinct_labels(self, y: Any, sequences: Sequences) -> tuple[list[Any], bool]:
+        if y is None and sequences.flat:
+            refuse_without_labels(len(sequences.X), "GECRF")
+        labels, _ = super()._distinct_labels(y, sequences)
+        return labels, True
 
     def _named(self, probability: np.ndarray) -> dict[Any, float]:
         """Probabilities by label, or by pair of labels."""

@@ -27,13 +27,19 @@ from sklearn_struct.losses.posterior_regularisation import (
 
 __all__ = [
     "POSTERIOR",
+    "Firing",
     "TargetCriteria",
     "Wanted",
     "among_allowed",
+    "columns_of_targets",
+    "criteria_of",
+    "firing_of",
     "label_set",
     "loss_of",
+    "possible_sums",
     "read_criteria",
     "read_shares",
+    "targets_of",
 ]
 
 POSTERIOR = "posterior"  # posterior regularisation, in the place of a distance of expectations
@@ -55,13 +61,12 @@ class Wanted(NamedTuple):
 
 
 class TargetCriteria(NamedTuple):
-    """What the labelled features say: their targets, the criteria, where these fire, and whose
-    targets they have.
+    """What the labelled features say: their targets, the criteria, and whose targets these have, by
+    numbers among the targets of labels, and among those of pairs.
     """
 
     targets: list[label_targets.Target]
     criteria: tuple[Criteria, Criteria]
-    fired: Fired
     kept: list[np.ndarray]
 
 
@@ -102,44 +107,107 @@ def label_set(
 
 def read_criteria(
     wanted: Wanted, classes: np.ndarray, X: SequenceArray, weight: np.ndarray, free: np.ndarray
-) -> TargetCriteria:
-    """What labelled features say about the tokens of unlabelled sequences (`free`)."""
-    K = len(classes)
-    given = wanted.labeled_features
-    targets = label_targets.read_targets(given, classes, wanted.majority, wanted.smoothing)
-    # "auto" depends on whether there are labelled sequences
-    auto = WITHOUT_LABELS if np.all(free) else WITH_LABELS
-    if wanted.distance == POSTERIOR:
-        auto = OF_POSTERIOR
-    strength = _strengths(wanted.target_weight, list(given), auto)
-    of_pairs = np.array([len(target.probability) > K for target in targets], dtype=bool)
+) -> tuple[TargetCriteria, Fired]:
+    """What labelled features say about the tokens of unlabelled sequences (`free`), and where."""
+    targets = targets_of(wanted, classes)
+    columns = columns_of_targets(X, targets)
+    firing = firing_of(targets, columns, X, weight, free, len(classes))
+    given = criteria_of(wanted, targets, firing.sums, bool(np.all(free)), len(classes))
+    return given, firing.of(given.kept)
+
+
+def targets_of(wanted: Wanted, classes: np.ndarray) -> list[label_targets.Target]:
+    """The targets of all labelled features."""
+    return label_targets.read_targets(
+        wanted.labeled_features, classes, wanted.majority, wanted.smoothing
+    )
+
+
+def columns_of_targets(X: SequenceArray, targets: list[label_targets.Target]) -> list[int]:
+    """The column of X of each labelled feature; that behind the last one is always 1."""
+    return label_targets.firing_columns(X, [target.feature for target in targets])
+
+
+def _of_pairs(targets: list[label_targets.Target], K: int) -> np.ndarray:
+    """Which targets are of label pairs."""
+    return np.array([len(target.probability) > K for target in targets], dtype=bool)
+
+
+class Firing(NamedTuple):
+    """Where the features of targets of labels, and of targets of pairs, fire in the tokens of
+    unlabelled sequences: tables (n_tokens, n), and their weighted sums.
+    """
+
+    tables: tuple[sp.csr_array, sp.csr_array]
+    sums: tuple[np.ndarray, np.ndarray]
+
+    def of(self, kept: list[np.ndarray]) -> Fired:
+        """Those of some features of either kind, by their numbers among these."""
+        node, edge = (csr(table[:, m]) for table, m in zip(self.tables, kept, strict=True))
+        return Fired(node, edge)
+
+
+def firing_of(
+    targets: list[label_targets.Target],
+    columns: list[int],
+    X: SequenceArray,
+    weight: np.ndarray,
+    free: np.ndarray,
+    K: int,
+) -> Firing:
+    """Where labelled features, whose columns in X are given, fire; -1 is one that never does."""
+    of_pairs = _of_pairs(targets, K)
     # labelled sequences say what they have to say by themselves
     weight = weight * free
     second = np.ones(len(free))
     second[ends(chain(X.offsets))[0]] = 0.0  # no pair ends at a first token
-    criteria = []
-    fired = []
-    kept = []
-    for chosen, size, tokens in (
-        (~of_pairs, K, np.ones(len(free))),
-        (of_pairs, n_columns(K, 2), second),
-    ):
-        table = label_targets.firing(
-            X, [target.feature for target, here in zip(targets, chosen, strict=True) if here]
+    tables = []
+    sums = []
+    for chosen, tokens in ((~of_pairs, np.ones(len(free))), (of_pairs, second)):
+        numbers = np.flatnonzero(chosen)
+        table = label_targets.firing_at(
+            X, [columns[m] for m in numbers], [targets[m].feature for m in numbers]
         )
         table = sp.csr_array(sp.diags_array(tokens * (weight > 0)) @ table)
-        fires = weight @ table > 0
-        for m in np.flatnonzero(chosen)[~fires]:
+        tables.append(table)
+        sums.append(weight @ table)
+    node, edge = tables
+    return Firing((node, edge), (sums[0], sums[1]))
+
+
+def criteria_of(
+    wanted: Wanted,
+    targets: list[label_targets.Target],
+    sums: tuple[np.ndarray, np.ndarray],
+    all_free: bool,
+    K: int,
+) -> TargetCriteria:
+    """The criteria of the labelled features that fire, which `sums` say; `all_free` says that no
+    sequence is labelled.
+    """
+    # "auto" depends on whether there are labelled sequences
+    auto = WITHOUT_LABELS if all_free else WITH_LABELS
+    if wanted.distance == POSTERIOR:
+        auto = OF_POSTERIOR
+    strength = _strengths(wanted.target_weight, list(wanted.labeled_features), auto)
+    of_pairs = _of_pairs(targets, K)
+    criteria = []
+    kept = []
+    for chosen, size, fired in (
+        (~of_pairs, K, sums[0] > 0),
+        (of_pairs, n_columns(K, 2), sums[1] > 0),
+    ):
+        numbers = np.flatnonzero(chosen)
+        for m in numbers[~fired]:
             warn(
                 f"labeled_features[{targets[m].feature!r}] never fires in unlabelled sequences, "
                 "and counts for nothing"
             )
-        kept.append(np.flatnonzero(chosen)[fires])
-        asked = [_asked(targets[m], wanted.distance) for m in kept[-1]]
+        kept.append(np.flatnonzero(fired))
+        asked = [_asked(targets[m], wanted.distance) for m in numbers[fired]]
         probability = np.array(asked).reshape(-1, size)
-        criteria.append(Criteria(probability, strength[kept[-1]], wanted.distance))
-        fired.append(csr(table[:, np.flatnonzero(fires)]))
-    return TargetCriteria(targets, (criteria[0], criteria[1]), Fired(*fired), kept)
+        criteria.append(Criteria(probability, strength[numbers[fired]], wanted.distance))
+    return TargetCriteria(targets, (criteria[0], criteria[1]), kept)
 
 
 def _asked(target: label_targets.Target, distance: str) -> np.ndarray:
@@ -161,32 +229,43 @@ def loss_of(given: TargetCriteria, distance: str, entropy_weight: float) -> Loss
     return PosteriorRegularisation(NearestLabellings(Chain(), *given.criteria))
 
 
-def among_allowed(
+def possible_sums(
     given: TargetCriteria,
+    fired: Fired,
     transitions: Transitions,
     offsets: np.ndarray,
     weight: np.ndarray,
-    classes: np.ndarray,
-) -> TargetCriteria:
-    """The targets without labels that transitions forbid wherever a feature fires; others share
-    what these had.
-
-    ForbiddenLabelError if such a label was asked for by name.
+    K: int,
+) -> np.ndarray:
+    """How often labels stand where criteria fire, if all labellings that are allowed are equally
+    probable: 0 for what is never possible.
     """
-    K = len(classes)
     inference = Chain()
     loss = Expectation(inference, *given.criteria)
-    evidence = Evidence(fired=given.fired)
+    evidence = Evidence(fired=fired)
     sums = np.zeros(sum(criteria.target.size for criteria in given.criteria))
     for block in inference.blocks(inference.structure(offsets), K):
         theta = forbid(blank(block.structure, K), block.structure, transitions)
         of_block = evidence.part(block.tokens)
         sums += loss.statistics(Batch(theta, of_block, block.structure, weight[block.examples]))
+    return sums
+
+
+def among_allowed(given: TargetCriteria, sums: np.ndarray, classes: np.ndarray) -> TargetCriteria:
+    """The targets without labels that transitions forbid wherever a feature fires, as
+    `possible_sums` say; others share what these had.
+
+    ForbiddenLabelError if such a label was asked for by name.
+    """
+    K = len(classes)
+    of_pairs = _of_pairs(given.targets, K)
     criteria = []
     parts = np.split(sums, [given.criteria[0].target.size])
-    for old, kept, part in zip(given.criteria, given.kept, parts, strict=True):
+    for old, numbers, part, chosen in zip(
+        given.criteria, given.kept, parts, (~of_pairs, of_pairs), strict=True
+    ):
         possible = part.reshape(old.target.shape) > 0
-        for m, row in zip(kept, possible, strict=True):
+        for m, row in zip(np.flatnonzero(chosen)[numbers], possible, strict=True):
             _check_named(given.targets[m], row, classes.tolist())
         # no model could reach what is forbidden
         left = np.where(possible, old.target, 0.0)

@@ -74,6 +74,8 @@ class BaseSequenceEstimator(
     """
 
     _settings: ClassVar[tuple[str, ...]] = ("n_jobs",)
+    # whether labels are masks of what may stand at tokens, even where all are known
+    _masks_of_labels = False
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, init: Any = None) -> Self:
@@ -270,6 +272,12 @@ class BaseSequenceEstimator(
         """The labels of a part of the data, sorted, and whether some of its tokens lack theirs."""
         self._read_y(y, sequences, reset=True)
         return label_codes.as_labels(self.classes_), False
+
+    def _class_set(self, labels: list[Any]) -> np.ndarray:
+        """The classes, of the distinct labels of all parts of the data."""
+        if not labels:
+            raise EmptyDataError("y has no labels")
+        return label_codes.unique_labels(labels, np.array([0, len(labels)]))
 
     def _flat_labels(self, y: Any, offsets: np.ndarray, flat: bool) -> list[Any]:
         """All labels of y, None where they are missing, sets where several may stand."""

@@ -148,6 +148,12 @@ class BaseTrained(BaseStructured):
         weights = self._weights(sample_weight, sequences, labels)
         return weights, self._loss(weights.evidence)
 
+    def _weights_of_part(
+        self, sample_weight: Any, sequences: Sequences, labels: np.ndarray
+    ) -> Weights:
+        """The same of a part of the data."""
+        return self._read_weights(sample_weight, sequences, labels)[0]
+
     def _weights(self, sample_weight: Any, sequences: Sequences, labels: np.ndarray) -> Weights:
         """The weights of a fit, as far as the loss gives them a meaning."""
         return sample_weights.read(

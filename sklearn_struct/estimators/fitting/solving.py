@@ -184,6 +184,11 @@ def choice_for_partitions(settings: Minimisation, loss: Loss) -> str:
 
 def refuse_stochastic(solver: str) -> None:
     """Raise ValueError for a solver that needs all examples in one place."""
+    if solver == "em":
+        raise ValueError(
+            "solver='em' is not for data in partitions: use 'lbfgs' or 'auto', which minimise the "
+            "same"
+        )
     if solver not in BATCH | {"auto"}:
         names = ", ".join(map(repr, sorted(BATCH)))
         raise ValueError(

@@ -30,6 +30,7 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
     check_numbers_are_there,
     check_variances,
     kinds_of,
+    largest_numbers,
     learn_streams,
     mean_trials,
     refuse_gaps,
@@ -38,7 +39,8 @@ from sklearn_struct.estimators.hidden_markov.stream_parameters import StreamPara
 from sklearn_struct.estimators.hidden_states.restarts import seeds
 from sklearn_struct.exceptions import UnknownLabelError
 from sklearn_struct.hidden_markov.base_number_steps import NumberSteps
-from sklearn_struct.hidden_markov.em_steps import Options, Training
+from sklearn_struct.hidden_markov.base_training import Options
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.observed import Observed
@@ -64,11 +66,7 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
         # the streams of a model say what the columns are
         check_layout(X, y, is_known=init is not None)
         columns, flat = self._read_columns(X if has_label_a_row(y) else symbols(X), reset=True)
-        if y is None and self.n_states is None and init is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
-                "is None; without labels, set `n_states`"
-            )
+        self._refuse_no_labels(y is not None, init)
         if flat and y is None:
             refuse_without_labels(len(columns.offsets) - 1, type(self).__name__)
         codes = self._learn_codes(y, columns.offsets, flat, init)
@@ -82,17 +80,29 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
         with Pool(self.n_jobs) as pool:
             options = self._options(observed, weight, init)
             training = self._training((observed, codes, weight, K, options, pool), init)
-            # -1, as EM raises the likelihood and loss curves fall
-            iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
-            learned = learn(
-                training,
-                self._begins(training, init),
-                iterations,
-                max_iter=self.max_iter,
-                tol=self.tol,
-            )
-        self.__dict__.update(learned)
+            self._learn_by(training, init, progress)
         return training
+
+    def _learn_by(self, training: Any, init: Any, progress: Progress) -> None:
+        """Learn the parameters, by steps of EM that know the data."""
+        # -1, as EM raises the likelihood and loss curves fall
+        iterations = Iterations(self._learned, progress, self._iteration_settings(), scale=-1.0)
+        learned = learn(
+            training,
+            self._begins(training, init),
+            iterations,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        self.__dict__.update(learned)
+
+    def _refuse_no_labels(self, has_y: bool, init: Any) -> None:
+        """Raise ValueError if nothing says how many labels there are."""
+        if not has_y and self.n_states is None and init is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y "
+                "is None; without labels, set `n_states`"
+            )
 
     def _learn_codes(self, y: Any, offsets: np.ndarray, flat: bool, init: Any) -> np.ndarray:
         """The classes, and the codes of labels in them, -1 where there is none."""
@@ -158,18 +168,22 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
 
     def _check_numbers(self, observed: Observed, used: np.ndarray) -> None:
         """Raise unless measurements are what the parameters ask for."""
+        self._check_asked(observed.numbers.shape[1])
+        if self.autoregression:
+            refuse_gaps(observed, self._kinds, self._names)
+            check_lengths(observed, used, self.autoregression)
+
+    def _check_asked(self, n_columns: int) -> None:
+        """Raise unless the parameters fit so many columns of measurements."""
         several = {"n_mixtures": self.n_mixtures - 1, "autoregression": self.autoregression}
         asked = [name for name, more in several.items() if more > 0]
-        if asked and not observed.numbers.shape[1]:
+        if asked and not n_columns:
             raise ValueError(
                 f"{asked[0]}={getattr(self, asked[0])} needs a stream of measurements, and X has "
                 "none"
             )
         if len(asked) > 1:
             raise ValueError("autoregression goes with n_mixtures=1 only")
-        if self.autoregression:
-            refuse_gaps(observed, self._kinds, self._names)
-            check_lengths(observed, used, self.autoregression)
 
     def _taken_over(self, init: Any, numbers: NumberSteps) -> HiddenMarkov:
         """The model of another estimator, with covariances of this one's type."""
@@ -208,13 +222,18 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
         return label_codes.unique_labels(list(self.n_states), np.array([0, len(self.n_states)]))
 
     def _options(self, observed: Observed, weight: np.ndarray, init: Any) -> Options:
+        of_tokens = repeated(weight, observed.lengths)
+        floor = least_variances(observed.numbers, of_tokens, self.min_variance)
+        check_variances(floor, partial(largest_numbers, observed), self._kinds, self._names)
+        rates = least_rates(observed.events, of_tokens, self.min_variance)
+        return self._options_above(floor, rates, init)
+
+    def _options_above(self, floor: np.ndarray, rates: np.ndarray, init: Any) -> Options:
+        """How parameters are estimated, with these least variances and rates."""
         tables = [values for values in self.vocabulary_ if values is not None]
         n_values = [len(values) + (self.oov is not None) for values in tables]
         if init is not None:
             n_values = [table.shape[1] for table in init.emission_logprob_ if table is not None]
-        of_tokens = repeated(weight, observed.lengths)
-        floor = least_variances(observed.numbers, of_tokens, self.min_variance)
-        check_variances(observed, floor, self._kinds, self._names)
         return Options(
             self.order,
             n_values,
@@ -224,7 +243,7 @@ class BaseLearnedChain(StreamParameters, BaseHiddenChain):
             self.transition_smoothing if np.ndim(self.transition_smoothing) == 0 else 0.0,
             floor,
             self.covariance_type,
-            least_rates(observed.events, of_tokens, self.min_variance),
+            rates,
             self.n_mixtures,
             self.autoregression,
             clusters,

@@ -177,17 +177,23 @@ class BaseStreams(BaseCovariances, BaseCounts, BaseSequenceEstimator):
             else rows
         )
 
-    def _seen(self, observed: Observed, used: np.ndarray | None) -> np.ndarray:
+    def _seen(
+        self,
+        observed: Observed,
+        used: np.ndarray | None,
+        firsts: list[np.ndarray] | None = None,
+    ) -> np.ndarray:
         """What `replace_oov` returns; the first occurrences are those among the tokens that are
-        `used`.
+        `used`. Of a part of the data, `firsts` says which codes of each stream come first there.
         """
         tables = (values for values in self.vocabulary_ if values is not None)
         all_codes = observed.codes
         if used is not None:
             all_codes = [codes.copy() for codes in all_codes]
-            for codes, values in zip(all_codes, tables, strict=True):
+            for s, (codes, values) in enumerate(zip(all_codes, tables, strict=True)):
                 # -1 is no value, so that tokens which are not used are no first occurrences
-                codes[first_occurrences(np.where(used, codes, -1))] = len(values)
+                counted = used if firsts is None else used & np.isin(codes, firsts[s])
+                codes[first_occurrences(np.where(counted, codes, -1))] = len(values)
         rows = self._rows(all_codes, observed.numeric)
         return object_array([self._written(part) for part in cut(rows, observed.offsets)])
 

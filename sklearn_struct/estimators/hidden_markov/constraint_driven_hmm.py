@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import field
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -30,11 +31,13 @@ from sklearn_struct.estimators.hidden_markov.stream_learning import (
     check_numbers_are_there,
     check_variances,
     kinds_of,
+    largest_numbers,
     learn_streams,
 )
 from sklearn_struct.exceptions import EmptyDataError, UnknownLabelError
+from sklearn_struct.hidden_markov.base_training import Options
 from sklearn_struct.hidden_markov.constraint_rounds import ConstraintRounds
-from sklearn_struct.hidden_markov.em_steps import Options, Training
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.gaussian_moments import least_variances
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.observed import Observed
@@ -245,7 +248,7 @@ class ConstraintDrivenHMM(ThreadParameters, BaseHiddenChain):
     ) -> Training:
         of_tokens = repeated(weight, observed.lengths)
         floor = least_variances(observed.numbers, of_tokens, LEAST_VARIANCE)
-        check_variances(observed, floor, self._kinds, self._names)
+        check_variances(floor, partial(largest_numbers, observed), self._kinds, self._names)
         n_values = [len(values) + 1 for values in vocabularies if values is not None]
         options = Options(1, n_values, True, self.smoothing, self.transition_smoothing, floor)
         return Training(observed, codes, weight, len(self.classes_), options, pool)

@@ -13,26 +13,26 @@ import numpy as np
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.hidden_markov.clusters import clusters
 from sklearn_struct.exceptions import ForbiddenLabelError
+from sklearn_struct.hidden_markov.base_training import BaseTraining, Expectation
 from sklearn_struct.hidden_markov.em_starts import labelled_start, random_start
-from sklearn_struct.hidden_markov.em_steps import Expectation, Training
+from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.solvers.em import Maximum, em
 
 __all__ = ["learn", "spread_out", "start"]
 
 
-def start(init: str, training: Training, rng: np.random.RandomState) -> HiddenMarkov:
+def start(init: str, training: BaseTraining, rng: np.random.RandomState) -> HiddenMarkov:
     """From labels as far as they are known, else from clusters of tokens, or at random."""
     if training.any_known:
-        return labelled_start(training, training.codes, rng)
-    numeric = training.observed.n_measured > 0
+        return labelled_start(training, training.known, rng)
+    numeric = training.n_measured > 0
     if init == "random" or (init == "auto" and not numeric):
         return random_start(training, rng)
     if not numeric:
         raise ValueError("init='kmeans' needs numeric columns; use init='random'")
     # clusters are as good as labels that somebody has guessed; a token without numbers is in none
-    codes = clusters(training.observed.measured, training.token_weight, training.n_labels, rng)
-    return labelled_start(training, codes, rng)
+    return labelled_start(training, training.clustered(clusters, rng), rng)
 
 
 def spread_out(training: Training) -> np.ndarray:
@@ -63,7 +63,7 @@ def learn(
         "tol": tol * training.total_weight,
     }
     if training.is_counted:
-        model: Any = training.maximise(training.counted(training.codes))
+        model: Any = training.maximise(training.counted(training.known))
         value = training.value(model)
         iterations.begin(model)
         iterations(1, model, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -14,20 +15,26 @@ from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.hidden_markov.base_learned_chain import BaseLearnedChain, Data
 from sklearn_struct.estimators.hidden_markov.em_fit import spread_out, start
 from sklearn_struct.exceptions import ForbiddenLabelError, LengthMismatchError, NonFiniteError
+from sklearn_struct.hidden_markov.base_training import BaseTraining
 from sklearn_struct.hidden_markov.em_starts import labelled_start
 from sklearn_struct.hidden_markov.em_steps import Training
 from sklearn_struct.hidden_markov.free_parameters import n_parameters
+from sklearn_struct.hidden_markov.gaussian_moments import fit_gaussians
+from sklearn_struct.hidden_markov.gaussians import Gaussians
 from sklearn_struct.hidden_markov.hidden_markov_model import HiddenMarkov
 from sklearn_struct.hidden_markov.markov_chain import Markov, ends_itself, reachable
-from sklearn_struct.hidden_markov.normal_priors import NormalPrior
-from sklearn_struct.hidden_markov.observed import Observed
+from sklearn_struct.hidden_markov.normal_priors import NormalPrior, kind_of_all
 from sklearn_struct.hidden_markov.restricted_chains import (
     ChainRules,
     added,
     all_allowed,
     allowed_steps,
 )
-from sklearn_struct.hidden_markov.restricted_training import RestrictedTraining, Restrictions
+from sklearn_struct.hidden_markov.restricted_training import (
+    RestrictedSteps,
+    RestrictedTraining,
+    Restrictions,
+)
 from sklearn_struct.inference.chains.forbidden import Transitions, dead_ends, forbid
 from sklearn_struct.inference.labelling_scores import forbid_labels
 
@@ -90,7 +97,16 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
     def _training(self, data: Data, init: Any) -> Any:
         observed, codes, weight, _, options, _ = data
         given = None if init is None else self._taken_over(init, options.numbers)
-        restrictions = self._restrictions(observed, codes, weight, given)
+
+        def check(allowed: Transitions) -> None:
+            self._check_labels(allowed, observed.offsets, codes, weight)
+
+        def alike(kind: str) -> Gaussians:
+            floor = np.zeros(observed.numbers.shape[1])
+            of_tokens = np.repeat(weight, observed.lengths)[:, None]
+            return fit_gaussians(observed.numbers, of_tokens, floor, kind)
+
+        restrictions = self._restrictions(given, check, alike)
         return Training(*data) if restrictions is None else RestrictedTraining(*data, restrictions)
 
     def _start(self, way: str, training: Any, rng: np.random.RandomState, init: Any) -> Any:
@@ -100,21 +116,27 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
         in_order = isinstance(rule, str) and rule == LEFT_TO_RIGHT
         if in_order and not training.any_known and way != "random":
             # clusters have no order, labels from left to right have
-            return _nearest(training, labelled_start(training, spread_out(training), rng))
+            return _nearest(training, labelled_start(training, training.guess(spread_out), rng))
         return _nearest(training, start(way, training, rng))
 
-    def _n_free(self, training: Training) -> int:
+    def _n_free(self, training: BaseTraining) -> int:
         """The number of parameters that were learned."""
         allowed = None
-        if isinstance(training, RestrictedTraining):
+        if isinstance(training, RestrictedSteps):
             allowed = training.restrictions.chain.allowed
         return n_parameters(self._model(), self.stop, allowed, frozenset(self.fixed))
 
     def _restrictions(
-        self, observed: Observed, codes: np.ndarray, weight: np.ndarray, given: HiddenMarkov | None
+        self,
+        given: HiddenMarkov | None,
+        check: Callable[[Transitions], None],
+        alike: Callable[[str], Gaussians],
     ) -> Restrictions | None:
         """What the parameters say about a fit that may start from a given model; None if nothing
         but what every fit does.
+
+        `check` raises unless labels keep to what is allowed; `alike` gives the normal distribution
+        of all measurements, with a covariance of some kind.
         """
         fixed = self._fixed(given)
         allowed = self._allowed()
@@ -130,7 +152,7 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
             return None
         K = len(self.classes_)
         if allowed is not None:
-            self._check_labels(allowed, observed.offsets, codes, weight)
+            check(allowed)
         steps = (
             all_allowed(K, self.order) if allowed is None else allowed_steps(allowed, self.order)
         )
@@ -139,15 +161,10 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
         if markov is not None:
             _check_fixed_steps(markov, steps, fixed)
         normal = None
-        if imagined > 0 and observed.numbers.shape[1]:
-            of_tokens = np.repeat(weight, observed.lengths)
-            normal = NormalPrior.of(
-                observed.numbers,
-                of_tokens,
-                self.covariance_type,
-                self.mean_smoothing,
-                self.covariance_smoothing,
-            )
+        if imagined > 0:
+            of_all = alike(kind_of_all(self.covariance_type))
+            if of_all.mean.size:
+                normal = NormalPrior.around(of_all, self.mean_smoothing, self.covariance_smoothing)
         chain_rules = ChainRules(steps, more, self.stop, fixed, markov)
         return Restrictions(chain_rules, normal, fixed, given)
 
@@ -243,9 +260,9 @@ class BaseRestrictedChain(RestrictionParameters, BaseLearnedChain):
         )
 
 
-def _nearest(training: Training, model: HiddenMarkov) -> HiddenMarkov:
+def _nearest(training: BaseTraining, model: HiddenMarkov) -> HiddenMarkov:
     """The model without what is forbidden."""
-    return training.nearest(model) if isinstance(training, RestrictedTraining) else model
+    return training.nearest(model) if isinstance(training, RestrictedSteps) else model
 
 
 def _check_fixed_steps(given: Markov, steps: Markov, fixed: frozenset[str]) -> None:

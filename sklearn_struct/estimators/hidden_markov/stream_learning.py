@@ -23,12 +23,18 @@ __all__ = [
     "check_lengths",
     "check_numbers_are_there",
     "check_variances",
+    "empty_columns",
     "kinds_of",
+    "kinds_of_columns",
+    "largest_numbers",
     "learn_streams",
     "listed_kinds",
     "mean_trials",
+    "numeric_columns",
     "read_streams",
+    "refuse_empty_columns",
     "refuse_gaps",
+    "sum_of_trials",
 ]
 
 # how numbers of each kind are read
@@ -130,8 +136,17 @@ def check_numbers_are_there(
     observed: Observed, used: np.ndarray, kinds: list[str], names: Any
 ) -> None:
     """Raise EmptyDataError for a stream of numbers that has only NaN in the tokens used."""
-    for kind, numbers in observed.numeric.items():
-        empty = _are_empty(numbers, used)
+    refuse_empty_columns(empty_columns(observed, used), kinds, names)
+
+
+def empty_columns(observed: Observed, used: np.ndarray) -> dict[str, np.ndarray]:
+    """Which columns of each kind of numbers have only NaN in the tokens used."""
+    return {kind: _are_empty(numbers, used) for kind, numbers in observed.numeric.items()}
+
+
+def refuse_empty_columns(of_kinds: dict[str, np.ndarray], kinds: list[str], names: Any) -> None:
+    """Raise EmptyDataError if there are such columns."""
+    for kind, empty in of_kinds.items():
         if np.any(empty):
             column = _column(int(np.argmax(empty)), kind, kinds, names)
             raise EmptyDataError(
@@ -150,17 +165,25 @@ def _are_empty(numbers: np.ndarray, used: np.ndarray) -> np.ndarray:
     return empty
 
 
+def largest_numbers(observed: Observed) -> np.ndarray:
+    """How large the measurements of each column are."""
+    columns: np.ndarray = np.nanmax(np.abs(observed.numbers), axis=0, initial=0.0)
+    return columns
+
+
 def check_variances(
-    observed: Observed, variances: np.ndarray, kinds: list[str], names: Any
+    variances: np.ndarray, largest: Callable[[], np.ndarray], kinds: list[str], names: Any
 ) -> None:
-    """Raise NonFiniteError for measurements whose squares are too large to be added up."""
+    """Raise NonFiniteError for measurements whose squares are too large to be added up; a function
+    says how large those of each column are.
+    """
     bad = ~np.isfinite(variances)
     if np.any(bad):
         c = int(np.argmax(bad))
-        largest = np.nanmax(np.abs(observed.numbers[:, c]))
+        most = largest()[c]
         raise NonFiniteError(
-            f"{_column(c, 'gaussian', kinds, names)} of X has numbers of up to {largest:.4g}, so "
-            f"its variance is not finite: scale the column, as by dividing it by {largest:.4g}"
+            f"{_column(c, 'gaussian', kinds, names)} of X has numbers of up to {most:.4g}, so "
+            f"its variance is not finite: scale the column, as by dividing it by {most:.4g}"
         )
 
 
@@ -194,9 +217,21 @@ def mean_trials(observed: Observed, used: np.ndarray) -> int:
     ValueError
         If one of these has more trials than floats and files can tell.
     """
+    total = sum_of_trials(observed, used)
+    return round(total / np.count_nonzero(used)) if total else 0
+
+
+def sum_of_trials(observed: Observed, used: np.ndarray) -> float:
+    """How many trials the tokens used have together.
+
+    Raises
+    ------
+    ValueError
+        If one of these has more trials than floats and files can tell.
+    """
     trials = observed.trials.numbers
     if not trials.shape[1]:
-        return 0
+        return 0.0
 
     def of_tokens() -> Iterator[float]:
         for rows in row_pieces(trials):
@@ -212,7 +247,7 @@ def mean_trials(observed: Observed, used: np.ndarray) -> int:
             yield from of_rows.tolist()
 
     # exact, also where the sum of all is not a float
-    return round(math.fsum(of_tokens()) / np.count_nonzero(used))
+    return math.fsum(of_tokens())
 
 
 def listed_kinds(emissions: str | Iterable[Any], n: int) -> list[str]:
@@ -241,13 +276,20 @@ def listed_kinds(emissions: str | Iterable[Any], n: int) -> list[str]:
 
 def kinds_of(columns: streams.Columns, emissions: str | Sequence[str]) -> list[str]:
     """How each column is distributed."""
-    given = listed_kinds(emissions, len(columns.columns))
+    return kinds_of_columns(numeric_columns(columns), emissions)
+
+
+def numeric_columns(columns: streams.Columns) -> list[bool]:
+    """Which columns are numbers."""
     alone = columns.kind == "values"
-    numeric = (
-        "gaussian" if streams.is_numeric(column, alone) else "categorical"
-        for column in columns.columns
-    )
-    kinds = [of_column if kind == "auto" else kind for kind, of_column in zip(given, numeric)]
+    return [streams.is_numeric(column, alone) for column in columns.columns]
+
+
+def kinds_of_columns(numeric: list[bool], emissions: str | Sequence[str]) -> list[str]:
+    """How each column is distributed, where some are numbers."""
+    given = listed_kinds(emissions, len(numeric))
+    by_value = ("gaussian" if is_numeric else "categorical" for is_numeric in numeric)
+    kinds = [of_column if kind == "auto" else kind for kind, of_column in zip(given, by_value)]
     if kinds.count("multinomial") == 1:
         raise ValueError(
             "emissions='multinomial' needs two streams or more, which together are a vector of "

@@ -95,12 +95,25 @@ class HiddenBase:
         check_numbers(SequenceArray(sequences.X.numbers, sequences.X.offsets))
         return sequences.X, sequences.flat
 
-    def shown(self, X: Any, observed: Observed, used: np.ndarray | None) -> np.ndarray:
+    def shown(
+        self,
+        X: Any,
+        observed: Observed,
+        used: np.ndarray | None,
+        firsts: list[np.ndarray] | None = None,
+    ) -> np.ndarray:
         """What features see of X: in training, from the tokens `used`, first occurrences as out of
-        vocabulary, too.
+        vocabulary, too. Of a part of the data `firsts` says which values of each stream, by their
+        codes, come first there.
         """
         oov = getattr(self.model, "oov", None)
-        return self.model._seen(observed, used if isinstance(oov, str) and oov == "first" else None)
+        if not (isinstance(oov, str) and oov == "first"):
+            used = None
+        return self.model._seen(observed, used, firsts)
+
+    def values_of(self, observed: Observed, used: np.ndarray) -> list[np.ndarray]:
+        """The codes of each stream of values that the tokens `used` have."""
+        return [np.unique(codes[used]) for codes in observed.codes]
 
     def default_features(self) -> FeatureTemplates | None:
         """The values themselves; None stands for numbers.
@@ -230,9 +243,19 @@ class GivenBase:
         pairs = np.concatenate(edges).reshape(-1, n_columns(K, 2))
         return Scores(np.concatenate(nodes), pairs, np.cumsum([0, *lengths])), False
 
-    def shown(self, X: Any, observed: Scores, used: np.ndarray | None) -> Any:
+    def shown(
+        self,
+        X: Any,
+        observed: Scores,
+        used: np.ndarray | None,
+        firsts: list[np.ndarray] | None = None,
+    ) -> Any:
         """X itself."""
         return X
+
+    def values_of(self, observed: Scores, used: np.ndarray) -> list[np.ndarray]:
+        """None: features see all values."""
+        return []
 
     def default_features(self) -> FeatureTemplates:
         """There are none."""

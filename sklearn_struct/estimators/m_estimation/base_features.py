@@ -12,7 +12,7 @@ from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.sequences import as_list, check_numbers, pack_arrays
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
-__all__ = ["choose_features", "features_of"]
+__all__ = ["choose_features", "features_of", "shown_to"]
 
 
 def choose_features(features: Any, base: Any) -> Any:
@@ -39,9 +39,7 @@ def features_of(
     """
     if encoder is None:
         return SequenceArray(observed.numbers, observed.offsets, getattr(X, "names", None))
-    shown = base.shown(X, observed, used)
-    if isinstance(encoder, FeatureTemplates):
-        shown = [_rows(sequence) for sequence in shown]
+    shown = shown_to(encoder, base, X, observed, used)
     features = encoder.transform(shown) if used is None else encoder.fit_transform(shown)
     if not isinstance(features, SequenceArray):
         features = pack_arrays(as_list(features), np.dtype(np.float64))
@@ -51,6 +49,21 @@ def features_of(
         raise LengthMismatchError("features must have a row for each token of X")
     check_numbers(features)
     return features
+
+
+def shown_to(
+    encoder: Any,
+    base: Any,
+    X: Any,
+    observed: Any,
+    used: np.ndarray | None,
+    firsts: list[np.ndarray] | None = None,
+) -> Any:
+    """What an encoder gets of X; of a part of the data `firsts` are the codes that it has first."""
+    shown = base.shown(X, observed, used, firsts)
+    return (
+        [_rows(sequence) for sequence in shown] if isinstance(encoder, FeatureTemplates) else shown
+    )
 
 
 def _rows(sequence: Any) -> Any:

@@ -19,7 +19,7 @@ from sklearn_struct.objectives.counted_features import Layout, counted_features
 from sklearn_struct.objectives.expected_features import conditional_features, expected_features
 from sklearn_struct.objectives.linear_potentials import bind
 
-__all__ = ["Given", "Sampling", "expectations"]
+__all__ = ["Given", "Sampling", "conditional", "expectations"]
 
 
 class Given(NamedTuple):
@@ -69,7 +69,7 @@ def _expected(
     """Under p(y | x) of the given inputs; or over drawn sequences; else exactly."""
     base = read_base(fitted, layout.pattern.order)
     if given is not None:
-        return _conditional(base, layout, given, n_jobs)
+        return conditional(base, layout, given, n_jobs)
     if sampling is not None:
         return _sampled(base, encoder, layout, sampling, distant)
     if not (
@@ -85,7 +85,8 @@ def _expected(
         return expected_features(*base.chain(encoder), layout, of_pairs)
 
 
-def _conditional(base: Any, layout: Layout, given: Given, n_jobs: int | None) -> np.ndarray:
+def conditional(base: Any, layout: Layout, given: Given, n_jobs: int | None) -> np.ndarray:
+    """The mean over given inputs of what the base's p(y | x) expects."""
     X = given.sequences.X
     weight = given.weight
     inference = Chain(layout.pattern.order)

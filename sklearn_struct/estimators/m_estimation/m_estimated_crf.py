@@ -238,10 +238,7 @@ class MEstimatedCRF(BaseBasedChain):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, init: Any, progress: Progress) -> None:
         start = self._start_of(init)
-        if is_per_token(sample_weight):
-            raise ValueError(
-                "M-estimation has weights of sequences; a sample_weight for each token is refused"
-            )
+        self._refuse_token_weights(sample_weight)
         self._prepared = Prepared()
         X = as_list(X)
         y = as_list(y)
@@ -283,6 +280,12 @@ class MEstimatedCRF(BaseBasedChain):
             learned = solve(self._minimisation(), solver, objective, w0, iterations)
         self.__dict__.update(learned)
         self.n_iter_: int = max(self.n_iter_, 1)  # to see that the start is optimal is work, too
+
+    def _refuse_token_weights(self, sample_weight: Any) -> None:
+        if is_per_token(sample_weight):
+            raise ValueError(
+                "M-estimation has weights of sequences; a sample_weight for each token is refused"
+            )
 
     def _unlearned_pairs(self) -> Distant | None:
         distant = read_templates(self.distant_pairs)
