@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -113,7 +114,8 @@ def test_keeping_freed_memory_is_no_more_than_a_hint(monkeypatch):
 
 def test_other_systems_keep_what_they_keep(monkeypatch):
     """There is no such function, or no such library."""
-    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(memory, "sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr(memory.ctypes, "CDLL", None)
     memory.give_back()
 
 
