@@ -23,7 +23,7 @@ from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.containers.typing import Frame
 from sklearn_struct.exceptions import InputTypeError
 
-__all__ = ["SequenceArray"]
+__all__ = ["SequenceArray", "sequence_array"]
 
 
 class SequenceArray(OneDimensional):
@@ -398,3 +398,17 @@ class SequenceArray(OneDimensional):
 
 def _offsets(lengths: ArrayLike) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+
+
+def sequence_array(
+    stored: Any, offsets: np.ndarray, names: Any = None
+) -> SequenceArray:
+    """A SequenceArray of what this package has just made, without checks: rows that are canonical,
+    offsets (int64) that fit them, names that are callable or None.
+    """
+    made = object.__new__(SequenceArray)
+    made.stored = stored
+    made.offsets = offsets
+    made.names = names
+    made._matrix = None
+    return made

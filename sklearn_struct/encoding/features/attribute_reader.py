@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
@@ -31,7 +32,7 @@ from sklearn_struct.encoding.features.string_numbers import as_words, join_pairs
 from sklearn_struct.encoding.sequences import has_items, refuse_frame
 from sklearn_struct.exceptions import InputTypeError, NonFiniteError
 
-__all__ = ["Attributes", "chunks", "read"]
+__all__ = ["Attributes", "bounds", "chunks", "read"]
 
 _CHUNK = 25  # so few that their temporary objects seldom start the garbage collector
 _NUMBERS = (bool, int, float)
@@ -115,20 +116,38 @@ def read(
     """
     lengths = {} if lengths is None else lengths
     manner = _Manner(number, separator, dtype, bool(keep_zeros), lengths)
-    parts = [
-        Attributes(
-            np.empty(0, np.int32), np.empty(0, dtype), np.empty(0, np.int64), np.zeros(1, np.int64)
-        )
-    ]
+    parts = []
     for first, chunk in chunks(_as_dicts(X) if _is_table(X) else X):
         try:
             parts.append(_quick(chunk, manner))
         except (_Unexpected, TypeError, OverflowError):
             # the same chunk again: this reader is slow, but says where what is wrong
             parts.append(_careful(first, chunk, manner))
-    columns, values, counts, offsets = map(np.concatenate, zip(*(part[:4] for part in parts)))
+    return _joined(parts or [_careful(0, [], manner)])
+
+
+def _joined(parts: list[Attributes]) -> Attributes:
+    """The attributes of all chunks; `offsets` are lengths before, and bounds afterwards."""
+    if len(parts) == 1:  # nothing to copy, as of a single sentence
+        return parts[0]._replace(offsets=bounds(parts[0].offsets))
+    columns, counts, lengths = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("columns", "counts", "offsets")
+    )
+    number_of = [part.values for part in parts]
+    if any(values.flags.writeable for values in number_of):
+        values = np.concatenate(number_of)
+    else:
+        values = np.broadcast_to(number_of[0].dtype.type(1), len(columns))
     kind = _together({part.kind for part in parts})
-    return Attributes(columns, values, counts, np.cumsum(offsets), kind, _numbered_through(parts))
+    return Attributes(columns, values, counts, bounds(lengths), kind, _numbered_through(parts))
+
+
+def bounds(lengths: np.ndarray) -> np.ndarray:
+    """Where each of some pieces of these lengths begins, and where the last one ends."""
+    ends = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ends[1:])
+    return ends
 
 
 def _numbered_through(parts: list[Attributes]) -> list[Embedding]:
@@ -207,22 +226,37 @@ def _from_dicts(
     is_text = _are(str, objects)
     others = np.flatnonzero(~is_text).tolist()
     at = [p for p in others if _looks_like_vector(objects[p])]
-    is_vector = np.zeros(len(keys), bool)
-    is_vector[at] = True
-    numbers = [p for p in others if not is_vector[p]] if at else others
-    values = np.ones(len(keys), manner.dtype)
+    numbers = others
+    if at:
+        vectors = set(at)
+        numbers = [p for p in others if p not in vectors]
     # texts keep the value 1
-    values[numbers] = _finite([objects[p] for p in numbers], manner.dtype)
+    given = _finite([objects[p] for p in numbers], manner.dtype)
     embeddings = _vectors(tokens, keys, objects, at, manner)
     for p in others:
         objects[p] = ""  # a number adds no text to its name
     # the kinds of `join_pairs`: 0 for a zero, 1 for a number, 2 for a text
-    stored = ((values != 0) | manner.keep_zeros) & ~is_vector
-    kinds = is_text.astype(np.uint8) + stored
-    names = join_pairs(as_words(keys), as_words([manner.separator]), as_words(objects), kinds)
-    columns = np.full(len(keys), -1, np.int32)
-    columns[stored] = manner.number(names, int(np.count_nonzero(stored)))
-    return columns, _ones(len(keys), manner) if np.all(values == 1) else values, embeddings
+    kinds = is_text.astype(np.uint8)
+    kinds += is_text
+    kinds[numbers] = 1 if manner.keep_zeros else given != 0
+    names = join_pairs(as_words(keys), _word(manner.separator), as_words(objects), kinds)
+    stored = np.flatnonzero(kinds)
+    columns = manner.number(names, len(stored))
+    if len(stored) < len(keys):
+        of_stored = columns
+        columns = np.full(len(keys), -1, np.int32)
+        columns[stored] = of_stored
+    values = _ones(len(keys), manner)
+    if np.any(given != 1):
+        values = values.copy()
+        values[numbers] = given
+    return columns, values, embeddings
+
+
+@lru_cache(maxsize=16)
+def _word(text: str) -> np.ndarray:
+    """The words of a single text, which nobody writes to."""
+    return as_words([text])
 
 
 def _looks_like_vector(value: object) -> bool:
@@ -264,8 +298,11 @@ def _are(kind: type, objects: list[Any]) -> np.ndarray:
 
 def _finite(values: list[Any], dtype: FloatType) -> np.ndarray:
     """The values as an array; _Unexpected if there is something else than finite numbers."""
+    kinds = set(map(type, values))
+    if kinds <= {bool}:
+        return np.array(values, dtype)
     if not all(
-        kind in _NUMBERS or issubclass(kind, _NUMPY_NUMBERS) for kind in set(map(type, values))
+        kind in _NUMBERS or issubclass(kind, _NUMPY_NUMBERS) for kind in kinds
     ):
         raise _Unexpected
     with np.errstate(over="ignore"):

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._whole_fits import Published
-from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.attribute_reader import FloatType
+from sklearn_struct.containers.sequence_array import SequenceArray, sequence_array
+from sklearn_struct.encoding.features.attribute_reader import FloatType, bounds
 from sklearn_struct.encoding.features.attribute_rows import csr
 from sklearn_struct.encoding.features.column_codes import (
     KeyIndex,
@@ -257,7 +257,9 @@ class FeatureTemplates(
         InputTypeError, LengthMismatchError
             As for `fit`.
         """
-        check_is_fitted(self)
+        # scikit-learn's check asks for all tags, which takes longer than to look here
+        if "_learnt" not in vars(self):
+            check_is_fitted(self)
         table = read_table(X, self._learnt.values)
         return self._assemble(_number(table, self._learnt), table.offsets, float_dtype(self.dtype))
 
@@ -283,12 +285,12 @@ class FeatureTemplates(
     def _assemble(
         self, numbers: np.ndarray, offsets: np.ndarray, dtype: FloatType
     ) -> SequenceArray:
-        first = np.concatenate([[0], np.cumsum([len(index) for index in self._learnt.indexes])])
+        first = bounds(np.array([len(index) for index in self._learnt.indexes]))
         indptr = np.zeros(numbers.shape[1] + 1, np.int64)
         columns = np.empty(np.count_nonzero(numbers >= 0), np.int32)
         fill_rows(numbers, first, indptr, columns)
         tokens = csr(np.ones(len(columns), dtype), columns, indptr, self.n_features_out_)
-        return SequenceArray(tokens, offsets, self._learnt)
+        return sequence_array(tokens, offsets, self._learnt)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

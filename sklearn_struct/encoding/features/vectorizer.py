@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._warning import warn
 from sklearn_struct._whole_fits import Published
-from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.sequence_array import SequenceArray, sequence_array
 from sklearn_struct.containers.sparse_and_dense import SparseAndDense
 from sklearn_struct.encoding.features.attribute_reader import Attributes, FloatType, read
 from sklearn_struct.encoding.features.attribute_rows import (
@@ -252,7 +252,9 @@ class SequenceVectorizer(
         check_as_fitted(self, self.__dict__.get("_as_fitted", {}))
         if self.n_features is not None:
             return self._hash(X, self.n_features)
-        check_is_fitted(self, "_names")
+        # scikit-learn's check asks for all tags, which takes longer than to look here
+        if "_names" not in vars(self):
+            check_is_fitted(self, "_names")
         dtype = float_dtype(self.dtype)
         lengths = dict(self.embedding_lengths_)
         attributes = read(X, self._names.find, self.separator, dtype, self.keep_zeros, lengths)
@@ -272,7 +274,7 @@ class SequenceVectorizer(
                 attributes.embeddings, self.embedding_lengths_, tokens.shape[0], tokens.dtype
             )
             stored = SparseAndDense(tokens, beside)
-        return SequenceArray(stored, attributes.offsets, self._names)
+        return sequence_array(stored, attributes.offsets, self._names)
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the columns.
