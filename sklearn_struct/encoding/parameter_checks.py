@@ -42,8 +42,8 @@ def check_params(estimator: BaseEstimator, *names: str) -> None:
     cls: Any = type(estimator)
     for name in names:
         value = getattr(estimator, name)
-        kind = type(value)
         # plain values are what they were when they were checked before
+        kind: Any = type(value)
         if kind in _PLAIN and _is_satisfied(cls, name, kind, value):
             continue
         if isinstance(value, np.timedelta64):  # numpy counts it among the whole numbers
@@ -55,9 +55,8 @@ def check_params(estimator: BaseEstimator, *names: str) -> None:
                 constraint.is_satisfied_by(value) for constraint in _constraints(cls, name)
             )
         except TypeError:  # a Fraction is Real for scikit-learn, but numpy cannot compare it
-            kind = type(value).__name__
             raise InputTypeError(
-                f"the {name!r} parameter of {cls.__name__} cannot be a {kind}: {value!r}"
+                f"the {name!r} parameter of {cls.__name__} cannot be a {kind.__name__}: {value!r}"
             ) from None
         if not satisfied:
             validate_parameter_constraints(
@@ -66,7 +65,7 @@ def check_params(estimator: BaseEstimator, *names: str) -> None:
 
 
 @lru_cache(maxsize=1024)
-def _is_satisfied(cls: type[BaseEstimator], name: str, kind: type, value: Any) -> bool:
+def _is_satisfied(cls: Any, name: str, kind: Any, value: Any) -> bool:
     """Whether `fit` would take a plain value, whose `kind` keeps 1, 1.0 and True apart."""
     return any(constraint.is_satisfied_by(value) for constraint in _constraints(cls, name))
 

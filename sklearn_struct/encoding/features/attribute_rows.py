@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import murmurhash3_32
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import uncounted
 from sklearn_struct.encoding.features.attribute_reader import Attributes
 
 __all__ = ["csr", "drop_rare", "frequent", "hashed", "rows", "with_columns"]
@@ -81,7 +81,7 @@ def _short_rows(
     return tokens
 
 
-@kernel
+@uncounted
 def sort_rows(
     columns: np.ndarray, values: np.ndarray, counts: np.ndarray, indptr: np.ndarray
 ) -> tuple[int, bool]:

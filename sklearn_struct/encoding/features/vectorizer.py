@@ -21,7 +21,7 @@ from sklearn_struct._warning import warn
 from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.sequence_array import SequenceArray, sequence_array
 from sklearn_struct.containers.sparse_and_dense import SparseAndDense
-from sklearn_struct.encoding.features.attribute_reader import Attributes, FloatType, read
+from sklearn_struct.encoding.features.attribute_reader import Attributes, read
 from sklearn_struct.encoding.features.attribute_rows import (
     drop_rare,
     frequent,
@@ -36,6 +36,7 @@ from sklearn_struct.encoding.features.embeddings import (
     with_numbers,
 )
 from sklearn_struct.encoding.features.string_numbers import Names
+from sklearn_struct.encoding.features.token_attributes import FloatType
 from sklearn_struct.encoding.parameter_checks import check_as_fitted, check_params
 from sklearn_struct.exceptions import EmptyDataError
 

@@ -135,7 +135,7 @@ class BaseSequenceEstimator(
         """Pack X and check it; with `reset`, learn its features."""
         if not reset:
             # scikit-learn's check asks for all tags, which takes longer than to label a sentence
-            if "classes_" not in vars(self):
+            if "classes_" not in vars(self) or hasattr(self, "__sklearn_is_fitted__"):
                 check_is_fitted(self)
             check_params(self, *self._settings)
         X = as_list(X)
