@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.kernel import inlined, uncounted
 from sklearn_struct.compiled.simd import CONFIG, Index, prefetch
 
 __all__ = ["Names", "as_words", "join_pairs"]
@@ -183,7 +183,7 @@ class Names:
         return numbers
 
 
-@kernel
+@uncounted
 def hash_texts(words: np.ndarray, ends: np.ndarray, hashes: np.ndarray) -> None:
     """Find the end of each string, and hash it."""
     p = 0
@@ -228,7 +228,7 @@ def _fetch(hashes: np.ndarray, i: int, table: _Table) -> None:
         prefetch(text, starts[np.int64(entry & _EMPTY)])
 
 
-@kernel
+@uncounted
 def number_texts(
     words: np.ndarray,
     ends: np.ndarray,
@@ -278,7 +278,7 @@ def number_texts(
     return n
 
 
-@kernel
+@uncounted
 def copy_text(source: np.ndarray, p: Index, target: np.ndarray, q: Index) -> np.int64:
     """Copy the string at p, the zero after it and a few bytes more; return its length."""
     n = 0
@@ -294,7 +294,7 @@ def copy_text(source: np.ndarray, p: Index, target: np.ndarray, q: Index) -> np.
     return n + np.int64((first * _PLACES) >> _56)
 
 
-@kernel
+@uncounted
 def write_pairs(
     keys: np.ndarray, separator: np.ndarray, texts: np.ndarray, kinds: np.ndarray, names: np.ndarray
 ) -> None:
