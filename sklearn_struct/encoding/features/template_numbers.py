@@ -74,45 +74,52 @@ def find_numbers(
     special: tuple[int, int],
     cells: Cells,
     indexes: Indexes,
+    keys: np.ndarray,
     numbers: np.ndarray,
 ) -> None:
     """Write the numbers (n_templates, n_tokens) of combinations, -1 where there is none.
 
     ``codes`` (n_columns, n_tokens) are those of columns, in the sequences that `bounds` cuts.
     Positions beside a sequence have ``special`` codes, so many before and so many after it, which
-    come before all others; (-1, -1): they have none.
+    come before all others; (-1, -1): they have none. ``keys`` (n_tokens,) is scratch.
     """
     before, after = special
     shift = max(before, 0) + max(after, 0)
     for j in range(numbers.shape[0]):
-        slots = indexes.slots[indexes.slot_bounds[j] : indexes.slot_bounds[j + 1]]
-        keys = indexes.keys[indexes.key_bounds[j] : indexes.key_bounds[j + 1]]
         first = cells.bounds[j]
         last = cells.bounds[j + 1]
         for i in range(len(bounds) - 1):
             begin = bounds[i]
             end = bounds[i + 1]
             for t in range(begin, end):
-                key: Any = np.int64(0)
-                if first == last and t != (end - 1 if cells.at_end[j] else begin):
-                    key = np.int64(-1)
-                for p in range(first, last):
-                    place = t + cells.offsets[p]
+                # of a template without cells
+                at_end = t == (end - 1 if cells.at_end[j] else begin)
+                keys[t] = 0 if at_end or last > first else -1
+            for p in range(first, last):
+                offset = cells.offsets[p]
+                column = cells.columns[p]
+                size = cells.sizes[p]
+                for t in range(begin, end):
+                    place = t + offset
                     code: Any = np.int64(-1)
                     if place < begin:
                         code = begin - place - 1 if before >= 0 else -1
                     elif place >= end:
                         code = before + place - end if before >= 0 else -1
-                    elif codes[cells.columns[p], place] >= 0:
-                        code = np.int64(codes[cells.columns[p], place]) + shift
-                    # one that is missing stays so
-                    missing = key < 0 or code < 0
-                    key = np.int64(-1) if missing else key * cells.sizes[p] + code
-                number = np.int32(-1)
-                if key >= 0:
-                    slot = slot_of(key, len(slots))
-                    number = slots[slot]
-                    while number >= 0 and keys[number] != key:
-                        slot = slot + 1 if slot + 1 < len(slots) else 0
-                        number = slots[slot]
-                numbers[j, t] = number
+                    elif codes[column, place] >= 0:
+                        code = np.int64(codes[column, place]) + shift
+                    # what is missing stays so
+                    keys[t] = -1 if (keys[t] | code) < 0 else keys[t] * size + code
+        first_slot = indexes.slot_bounds[j]
+        n_slots = indexes.slot_bounds[j + 1] - first_slot
+        first_key = indexes.key_bounds[j]
+        for t in range(len(keys)):
+            key = keys[t]
+            number = np.int32(-1)
+            if key >= 0:
+                slot = slot_of(key, n_slots)
+                number = indexes.slots[first_slot + slot]
+                while number >= 0 and indexes.keys[first_key + number] != key:
+                    slot = slot + 1 if slot + 1 < n_slots else 0
+                    number = indexes.slots[first_slot + slot]
+            numbers[j, t] = number

@@ -38,6 +38,9 @@ from sklearn_struct.exceptions import EmptyDataError
 __all__ = ["FeatureTemplates"]
 
 
+FEW = 2000  # tokens for which one call is quicker than several a template
+
+
 # without set_output: a SequenceArray is no table that a data frame could hold
 class FeatureTemplates(
     DocLink, Published, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
@@ -305,11 +308,12 @@ def _number(table: Table, learnt: Learnt, min_frequency: int | None = None) -> n
 
 def _find(table: Table, learnt: Learnt) -> np.ndarray:
     """What `_number` gives where nothing is learned."""
-    # keys that are numbered anew on the way, and tables of no known column, are for `_number`
-    if any(learnt.stages) or not table.codes:
+    # arrays of all tokens are quicker where there are many; keys may have to be numbered anew
+    if table.offsets[-1] > FEW or any(learnt.stages) or not table.codes:
         return _number(table, learnt)
     cells, indexes = learnt.tables()
     numbers = np.empty((len(learnt.templates), table.offsets[-1]), np.int32)
     special = learnt.reach if learnt.pad else (-1, -1)
-    find_numbers(np.array(table.codes), table.offsets, special, cells, indexes, numbers)
+    keys = np.empty(table.offsets[-1], np.int64)
+    find_numbers(np.array(table.codes), table.offsets, special, cells, indexes, keys, numbers)
     return numbers
