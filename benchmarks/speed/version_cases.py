@@ -37,6 +37,7 @@ PREPARE = "prepare"
 # the name of each case, and what runs it once and gives its CPU seconds
 Cases = Iterator[tuple[str, Callable[[], float]]]
 
+N_SINGLE = 200  # sentences that are predicted one by one
 N_SMALL = 50  # sequences of the fit that loads kernels
 PASSES = {"lbfgs": 15, "sag": 4, "sdca": 4}
 FITS = {"fit_intercept": False, "C": 0.5, "tol": 0.0, "random_state": 0}
@@ -74,7 +75,14 @@ def end_to_end(watch: Stopwatch) -> Cases:
         steps = [_encoder(form)] if form == "columns" else []
         model = make_pipeline(*steps, crf)
         yield from _fit_and_predict(form, model, X, y, X_test)
+        one_by_one = partial(_one_by_one, model, X_test[:N_SINGLE])
+        yield f"{form}: predict, a sentence a call", partial(least, one_by_one, 5)
         yield f"{form}: predict_proba", partial(least, partial(model.predict_proba, X_test), 3)
+
+
+def _one_by_one(model: Any, X: list[Any]) -> None:
+    for sentence in X:
+        model.predict([sentence])
 
 
 def encoding(watch: Stopwatch) -> Cases:

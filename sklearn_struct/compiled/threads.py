@@ -16,7 +16,7 @@ from time import sleep
 from typing import TypeVar
 
 import numpy as np
-from joblib import cpu_count, effective_n_jobs
+from joblib import cpu_count
 from joblib.parallel import get_active_backend
 from threadpoolctl import ThreadpoolController
 
@@ -24,6 +24,7 @@ from sklearn_struct.compiled.kernel import STEPS
 
 __all__ = [
     "N_PARTS",
+    "ONE_BLAS_THREAD",
     "Pool",
     "even_parts",
     "go_on",
@@ -125,7 +126,7 @@ class Pool:
         return min(N_PARTS, PIECES * self.n_threads)
 
     def __enter__(self) -> Pool:
-        self._stack.enter_context(_ONE_BLAS_THREAD)
+        self._stack.enter_context(ONE_BLAS_THREAD)
         if self.n_threads > 1:
             self._executor = self._stack.enter_context(ThreadPoolExecutor(self.n_threads))
         return self
@@ -216,10 +217,14 @@ def _n_threads(n_jobs: int | None) -> int:
     inside each of the tasks that already keep all of these busy. None is 1 there, and a number
     means threads, as in ``backend="threading"``.
     """
-    backend, _ = get_active_backend()
+    if n_jobs is not None and n_jobs == 1:
+        return 1
+    backend, n_jobs_of_context = get_active_backend()
     # n_jobs of a cluster's backend says nothing of this machine's cores
     if type(backend).__module__ == _LOCAL_BACKENDS:
-        return int(effective_n_jobs(n_jobs))
+        # as `effective_n_jobs`, which would look for the backend once more
+        n = n_jobs_of_context if n_jobs is None else n_jobs
+        return 1 if n == 1 else int(backend.effective_n_jobs(n_jobs=n))
     if n_jobs is None:
         return 1
     if n_jobs == 0:
@@ -241,8 +246,10 @@ class _OneBlasThread:
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._n_open == 0:
-                self._limit.enter_context(_blas().limit(limits=1, user_api="blas"))
+            # where all have one thread already, limits would change nothing, and take as long as
+            # the rest of a short prediction
+            if self._n_open == 0 and any(n() != 1 for n in _numbers_of_threads()):
+                self._limit.enter_context(_blas().limit(limits=1))
             self._n_open += 1
 
     def __exit__(self, *error: object) -> None:
@@ -252,7 +259,7 @@ class _OneBlasThread:
                 self._limit.close()
 
 
-_ONE_BLAS_THREAD = _OneBlasThread()
+ONE_BLAS_THREAD = _OneBlasThread()
 
 
 @cache
@@ -261,7 +268,13 @@ def _blas() -> ThreadpoolController:
 
     They are looked for once: that takes as long as to predict hundreds of sentences.
     """
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def _numbers_of_threads() -> list[Callable[[], int | None]]:
+    """What says how many threads each of the libraries has now."""
+    return [library.get_num_threads for library in _blas().lib_controllers]
 
 
 def spare_threads() -> Pool:

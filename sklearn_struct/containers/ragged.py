@@ -7,10 +7,19 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sklearn_struct.compiled.kernel import kernel
 
-__all__ = ["cut", "object_array", "write_bounds"]
+__all__ = ["bounds", "cut", "object_array", "write_bounds"]
+
+
+def bounds(lengths: ArrayLike) -> np.ndarray:
+    """Where each of some pieces of these lengths begins, and where the last one ends (int64)."""
+    sizes = np.asarray(lengths)
+    ends = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, dtype=np.int64, out=ends[1:])
+    return ends
 
 
 def cut(items: Sequence[Any] | np.ndarray, offsets: np.ndarray) -> list[Any]:

@@ -18,12 +18,13 @@ from sklearn_struct.containers.data_frames import (
     table,
 )
 from sklearn_struct.containers.one_dimensional import OneDimensional
+from sklearn_struct.containers.ragged import bounds
 from sklearn_struct.containers.sparse_and_dense import SparseAndDense, stacked
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.containers.typing import Frame
 from sklearn_struct.exceptions import InputTypeError
 
-__all__ = ["SequenceArray"]
+__all__ = ["SequenceArray", "sequence_array"]
 
 
 class SequenceArray(OneDimensional):
@@ -93,17 +94,12 @@ class SequenceArray(OneDimensional):
         self.names: Any = feature_names
         if self.stored.ndim not in (1, 2):
             raise ValueError(f"tokens must have one or two dimensions, got {self.stored.ndim}")
-        bounds = self.offsets
-        if (
-            bounds.ndim != 1
-            or len(bounds) == 0
-            or bounds[0] != 0
-            or np.any(bounds[1:] < bounds[:-1])
-        ):
+        ends = self.offsets
+        if ends.ndim != 1 or len(ends) == 0 or ends[0] != 0 or np.any(ends[1:] < ends[:-1]):
             raise ValueError("offsets must be one-dimensional, start at 0 and never decrease")
-        if bounds[-1] != self.stored.shape[0]:
+        if ends[-1] != self.stored.shape[0]:
             raise ValueError(
-                f"offsets end at {bounds[-1]}, but there are {self.stored.shape[0]} tokens"
+                f"offsets end at {ends[-1]}, but there are {self.stored.shape[0]} tokens"
             )
         if not callable(feature_names):
             self._check_names()
@@ -164,11 +160,11 @@ class SequenceArray(OneDimensional):
             ]
             return cls(
                 sp.vstack(parts, format="csr"),
-                _offsets([part.shape[0] for part in parts]),
+                bounds([part.shape[0] for part in parts]),
                 feature_names,
             )
         parts = [np.asarray(sequence) for sequence in sequences]
-        offsets = _offsets([len(part) for part in parts])
+        offsets = bounds([len(part) for part in parts])
         # an empty list has neither columns nor a type to agree on
         filled = [part for part in parts if len(part)] or parts[:1]
         return cls(np.concatenate(filled) if filled else np.empty(0), offsets, feature_names)
@@ -217,7 +213,7 @@ class SequenceArray(OneDimensional):
             raise ValueError(
                 f"lengths sum to {sum(sizes.tolist())}, but there are {tokens.shape[0]} tokens"
             )
-        return cls(tokens, _offsets(sizes), feature_names)
+        return cls(tokens, bounds(sizes), feature_names)
 
     @classmethod
     def from_3d(
@@ -357,7 +353,7 @@ class SequenceArray(OneDimensional):
 
     def _several(self, chosen: np.ndarray, consecutive: bool) -> SequenceArray:
         lengths = self.lengths[chosen]
-        offsets = _offsets(lengths)
+        offsets = bounds(lengths)
         # a view: consecutive sequences share their tokens' memory
         if consecutive:
             first = self.offsets[chosen[0]] if len(chosen) else 0
@@ -374,7 +370,7 @@ class SequenceArray(OneDimensional):
             part if isinstance(part, SequenceArray) else SequenceArray.from_sequences(part)
             for part in arrays
         ]
-        offsets = _offsets(np.concatenate([part.lengths for part in parts]))
+        offsets = bounds(np.concatenate([part.lengths for part in parts]))
         return SequenceArray(stacked([part.stored for part in parts]), offsets, parts[0].names)
 
     def __eq__(self, other: object) -> bool:
@@ -396,5 +392,8 @@ class SequenceArray(OneDimensional):
         return f"SequenceArray(n_sequences={len(self)}, n_tokens={n_tokens}{features})"
 
 
-def _offsets(lengths: ArrayLike) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+def sequence_array(stored: Any, offsets: np.ndarray, names: Any = None) -> SequenceArray:
+    """A SequenceArray of what was just made: nothing is checked. Names are callable, or None."""
+    made = object.__new__(SequenceArray)
+    made.__dict__ = {"stored": stored, "_matrix": None, "offsets": offsets, "names": names}
+    return made

@@ -113,8 +113,10 @@ class Blocks:
 
 def _cuts(offsets: np.ndarray, size: int) -> np.ndarray:
     """The first examples (int64) of blocks, and the number of examples."""
-    cuts = [0]
     n = len(offsets) - 1
+    if n and offsets[n] < size and offsets[0] == 0:
+        return np.array([0, n])
+    cuts = [0]
     while cuts[-1] < n:
         first = cuts[-1]
         # by nodes, as examples are of very different length
@@ -150,6 +152,8 @@ def _bounds(offsets: np.ndarray, r: int) -> np.ndarray:
 
 def _neighbours(offsets: np.ndarray, r: int) -> Family:
     """All r consecutive tokens of a sequence."""
+    if len(offsets) == 2 and offsets[0] == 0:
+        return _of_one(int(offsets[1]), r)
     bounds = _bounds(offsets, r)
     moved = np.repeat(offsets[:-1] - bounds[:-1], np.diff(bounds))
     nodes = np.empty((bounds[-1], r), dtype=np.int64)
@@ -158,6 +162,15 @@ def _neighbours(offsets: np.ndarray, r: int) -> Family:
         # column by column: a broadcast sum of such short rows takes ten times as long
         np.add(nodes[:, 0], i, out=nodes[:, i])
     return Family(nodes, bounds)
+
+
+def _of_one(n_tokens: int, r: int) -> Family:
+    """The same of a single sequence, as quickly as a prediction of one sentence wants it."""
+    n = max(n_tokens - r + 1, 0)
+    nodes = np.empty((n, r), dtype=np.int64)
+    for i in range(r):
+        nodes[:, i] = np.arange(i, i + n)
+    return Family(nodes, np.array([0, n]))
 
 
 def refuse_wider_cliques(families: Sequence[object], error: Exception) -> None:
@@ -226,11 +239,11 @@ def block_size(n_tokens: int, largest: int, of_all: int, n_blocks: int) -> int:
 
 def _block(structure: Structure, first: int, last: int) -> Block:
     """The examples from `first` to before `last`, counted from 0."""
-    tokens, offsets = _range(structure.offsets, first, last)
     if last - first == structure.n_examples:
         # nothing is copied
-        whole = tuple(_range(family.offsets, first, last)[0] for family in structure.families)
-        return Block(slice(first, last), tokens, whole, structure)
+        whole = tuple(_all(family.offsets) for family in structure.families)
+        return Block(slice(first, last), _all(structure.offsets), whole, structure)
+    tokens, offsets = _range(structure.offsets, first, last)
     parts: dict[int, tuple[slice, Family]] = {}
     for family in structure.families:
         # families without cliques are often one and the same
@@ -252,6 +265,11 @@ def _part(family: Family, first: int, last: int, first_token: int) -> tuple[slic
     nodes = family.nodes[cliques] if len(family.nodes) else family.nodes
     # cliques of which only the number counts have rows without nodes
     return cliques, Family(nodes - first_token if nodes.size else nodes, offsets)
+
+
+def _all(offsets: np.ndarray) -> slice:
+    """The range of all examples."""
+    return slice(int(offsets[0]), int(offsets[-1]))
 
 
 def _range(offsets: np.ndarray, first: int, last: int) -> tuple[slice, np.ndarray]:

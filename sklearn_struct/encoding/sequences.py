@@ -112,6 +112,8 @@ def form(X: object) -> str:
     ------
     InputTypeError, EmptyDataError
     """
+    if type(X) is list and X and _is_of_attributes(X[0]):
+        return "attributes"
     refuse_lazy(X, "X")
     if isinstance(X, SequenceArray):
         return "attributes" if X.stored.dtype == object and X.names is not None else "packed"
@@ -137,6 +139,17 @@ def form(X: object) -> str:
         if kind:
             return kind
     return "empty"
+
+
+def _is_of_attributes(sequence: object) -> bool:
+    """Whether a sequence begins as those of attributes do, in plain lists: a single sentence does
+    not wait for what other forms are asked.
+    """
+    if type(sequence) is not list or not sequence:
+        return False
+    token = sequence[0]
+    kind = type(token)
+    return kind is dict or kind is str or (kind is list and token and type(token[0]) is str)
 
 
 def refuse_texts(X: object) -> None:

@@ -81,7 +81,7 @@ class LookupMap:
         high = int(bounds[-1])
         features = X.indices[low:high]
         data = X.data[low:]
-        bounds = bounds - low
+        bounds = bounds - low if low else bounds
         table_rows = np.empty(high - low + AHEAD, np.int32)
         single = np.empty(high - low + 1, np.int32)
         n_single = _look_up(features, self.lookup.code, W[table:], table_rows, single)

@@ -189,6 +189,15 @@ class LinearPotentials:
             self._has_column.append(np.zeros(width))
             self._has_column[-1][family.columns] = 1.0
 
+    def over(self, node_map: NodeMap | None) -> LinearPotentials:
+        """The same over another X, of which only nodes have features, by a map of the same layout;
+        of None, without any X.
+        """
+        other = object.__new__(LinearPotentials)
+        other.__dict__.update(self.__dict__)
+        other.node_map = node_map
+        return other
+
     @property
     def layout(self) -> tuple[object, ...]:
         """What expanded vectors of other potentials of this pattern must have in common with these,
@@ -346,7 +355,8 @@ class LinearPotentials:
                 table = np.empty((n_cliques, self.widths[f]), dtype=W.dtype)
                 clique_map.forward(parts.features[f], block.cliques[f], table, scales)
             cliques.append(table)
-            of_columns = factors @ parts.columns[f].reshape(len(scales), -1)
+            columns = parts.columns[f].reshape(len(scales), -1)
+            of_columns = columns.copy() if scales is ONE else factors @ columns
             tied = self.ties[f]
             tables.append(of_columns if tied is None else tied.spread(of_columns))
         return node, cliques, tables, parts.intercept[: self.n_free]

@@ -11,9 +11,10 @@ import numpy as np
 from sklearn_struct.containers.ragged import object_array
 from sklearn_struct.encoding.features.column_codes import _KEY_LIMIT, KeyIndex, Values
 from sklearn_struct.encoding.features.embeddings import NamesWithNumbers, with_numbers
+from sklearn_struct.encoding.features.learned_templates import Learnt
 from sklearn_struct.encoding.features.string_numbers import Names
 from sklearn_struct.encoding.features.template_syntax import Template
-from sklearn_struct.encoding.features.templates import FeatureTemplates, _Learnt
+from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 from sklearn_struct.encoding.parameter_checks import check_as_fitted
 from sklearn_struct.exceptions import InputTypeError, ModelFileError
@@ -63,13 +64,13 @@ class Shared:
         # an encoder and the model behind it share names, which may be most of the file
         for number, known in enumerate(self.objects):
             spelt_out = (
-                known._names if isinstance(known, _Learnt) else getattr(known, "_array", None)
+                known._names if isinstance(known, Learnt) else getattr(known, "_array", None)
             )
             if names is known or names is spelt_out:
                 return number
         self.objects.append(names)
         where = f"names/{len(self.stored)}"
-        if isinstance(names, _Learnt):
+        if isinstance(names, Learnt):
             self.stored.append(_put_learnt(self.arrays, where, names))
         elif isinstance(names, NamesWithNumbers):
             put_texts(self.arrays, where, list(names.words))
@@ -173,7 +174,7 @@ def put_templates(estimator: FeatureTemplates, where: str, shared: Shared) -> di
 def templates(estimator: FeatureTemplates, stored: Json, where: str, shared: Shared) -> None:
     """Give new templates what others have learnt."""
     number, n_columns = fields(stored, "the templates", names=int, n_columns=int)
-    learnt = shared.get(number, _Learnt)
+    learnt = shared.get(number, Learnt)
     if len(learnt.values) != n_columns:
         raise ModelFileError(
             f"templates of {n_columns} columns have values for {len(learnt.values)}"
@@ -183,7 +184,7 @@ def templates(estimator: FeatureTemplates, stored: Json, where: str, shared: Sha
     estimator.n_features_out_ = sum(map(len, learnt.indexes))
 
 
-def _put_learnt(arrays: Arrays, where: str, learnt: _Learnt) -> dict[str, Any]:
+def _put_learnt(arrays: Arrays, where: str, learnt: Learnt) -> dict[str, Any]:
     if max(learnt.reach) > FARTHEST:
         raise InputTypeError(
             f"templates that reach more than {FARTHEST} tokens away cannot be saved"
@@ -208,12 +209,12 @@ def _put_learnt(arrays: Arrays, where: str, learnt: _Learnt) -> dict[str, Any]:
     return {"templates": lines, "columns": columns, "pad": bool(learnt.pad)}
 
 
-def _learnt(arrays: Arrays, where: str, stored: Json) -> _Learnt:
+def _learnt(arrays: Arrays, where: str, stored: Json) -> Learnt:
     lines, columns, pad = fields(stored, where, templates=list, columns=list, pad=bool)
     values = [_values(arrays, f"{where}/column {c}", column) for c, column in enumerate(columns)]
     templates = [_template(line, len(values)) for line in lines]
     offsets = [0, *(offset for template in templates for offset, _ in template.parts)]
-    learnt = _Learnt(templates, values, (-min(offsets), max(offsets)), pad, [], [])
+    learnt = Learnt(templates, values, (-min(offsets), max(offsets)), pad, [], [])
     for j, template in enumerate(templates):
         stages, index = _indexes(arrays, f"{where}/template {j}", learnt, template)
         learnt.stages.append(stages)
@@ -258,7 +259,7 @@ def _template(stored: Json, n_columns: int) -> Template:
 
 
 def _indexes(
-    arrays: Arrays, where: str, learnt: _Learnt, template: Template
+    arrays: Arrays, where: str, learnt: Learnt, template: Template
 ) -> tuple[dict[int, KeyIndex], KeyIndex]:
     """Numbers of a template's combinations, after a check that all of them can be combinations of
     values.

@@ -8,28 +8,26 @@ same columns and values.
 
 from __future__ import annotations
 
-import math
-import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 import scipy.sparse as sp
 
+from sklearn_struct.containers.ragged import bounds
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.typing import Token
 from sklearn_struct.encoding.features.embeddings import (
     Embedding,
     check_length,
     gathered,
     is_embedding,
-    read_vector,
-    refuse_whole_numbers,
 )
 from sklearn_struct.encoding.features.string_numbers import as_words, join_pairs
+from sklearn_struct.encoding.features.token_attributes import FloatType, attributes_of
 from sklearn_struct.encoding.sequences import has_items, refuse_frame
-from sklearn_struct.exceptions import InputTypeError, NonFiniteError
+from sklearn_struct.exceptions import InputTypeError
 
 __all__ = ["Attributes", "chunks", "read"]
 
@@ -41,7 +39,6 @@ _NESTING = (
     "tokens"
 )
 
-FloatType: TypeAlias = type[np.float32] | type[np.float64]
 Numberer: TypeAlias = Callable[[np.ndarray, int], np.ndarray]  # words, how many -> columns
 
 
@@ -115,20 +112,31 @@ def read(
     """
     lengths = {} if lengths is None else lengths
     manner = _Manner(number, separator, dtype, bool(keep_zeros), lengths)
-    parts = [
-        Attributes(
-            np.empty(0, np.int32), np.empty(0, dtype), np.empty(0, np.int64), np.zeros(1, np.int64)
-        )
-    ]
+    parts = []
     for first, chunk in chunks(_as_dicts(X) if _is_table(X) else X):
         try:
             parts.append(_quick(chunk, manner))
         except (_Unexpected, TypeError, OverflowError):
             # the same chunk again: this reader is slow, but says where what is wrong
             parts.append(_careful(first, chunk, manner))
-    columns, values, counts, offsets = map(np.concatenate, zip(*(part[:4] for part in parts)))
+    return _joined(parts or [_careful(0, [], manner)])
+
+
+def _joined(parts: list[Attributes]) -> Attributes:
+    """The attributes of all chunks; `offsets` are lengths before, and bounds afterwards."""
+    if len(parts) == 1:  # nothing to copy, as of a single sentence
+        return parts[0]._replace(offsets=bounds(parts[0].offsets))
+    columns, counts, lengths = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("columns", "counts", "offsets")
+    )
+    number_of = [part.values for part in parts]
+    if any(values.flags.writeable for values in number_of):
+        values = np.concatenate(number_of)
+    else:
+        values = np.broadcast_to(number_of[0].dtype.type(1), len(columns))
     kind = _together({part.kind for part in parts})
-    return Attributes(columns, values, counts, np.cumsum(offsets), kind, _numbered_through(parts))
+    return Attributes(columns, values, counts, bounds(lengths), kind, _numbered_through(parts))
 
 
 def _numbered_through(parts: list[Attributes]) -> list[Embedding]:
@@ -207,22 +215,37 @@ def _from_dicts(
     is_text = _are(str, objects)
     others = np.flatnonzero(~is_text).tolist()
     at = [p for p in others if _looks_like_vector(objects[p])]
-    is_vector = np.zeros(len(keys), bool)
-    is_vector[at] = True
-    numbers = [p for p in others if not is_vector[p]] if at else others
-    values = np.ones(len(keys), manner.dtype)
+    numbers = others
+    if at:
+        vectors = set(at)
+        numbers = [p for p in others if p not in vectors]
     # texts keep the value 1
-    values[numbers] = _finite([objects[p] for p in numbers], manner.dtype)
+    given = _finite([objects[p] for p in numbers], manner.dtype)
     embeddings = _vectors(tokens, keys, objects, at, manner)
     for p in others:
         objects[p] = ""  # a number adds no text to its name
     # the kinds of `join_pairs`: 0 for a zero, 1 for a number, 2 for a text
-    stored = ((values != 0) | manner.keep_zeros) & ~is_vector
-    kinds = is_text.astype(np.uint8) + stored
-    names = join_pairs(as_words(keys), as_words([manner.separator]), as_words(objects), kinds)
-    columns = np.full(len(keys), -1, np.int32)
-    columns[stored] = manner.number(names, int(np.count_nonzero(stored)))
-    return columns, _ones(len(keys), manner) if np.all(values == 1) else values, embeddings
+    kinds = is_text.astype(np.uint8)
+    kinds += is_text
+    kinds[numbers] = 1 if manner.keep_zeros else given != 0
+    names = join_pairs(as_words(keys), _word(manner.separator), as_words(objects), kinds)
+    stored = np.flatnonzero(kinds)
+    columns = manner.number(names, len(stored))
+    if len(stored) < len(keys):
+        of_stored = columns
+        columns = np.full(len(keys), -1, np.int32)
+        columns[stored] = of_stored
+    values = _ones(len(keys), manner)
+    if np.any(given != 1):
+        values = values.copy()
+        values[numbers] = given
+    return columns, values, embeddings
+
+
+@lru_cache(maxsize=16)
+def _word(text: str) -> np.ndarray:
+    """The words of a single text, which nobody writes to."""
+    return as_words([text])
 
 
 def _looks_like_vector(value: object) -> bool:
@@ -264,9 +287,10 @@ def _are(kind: type, objects: list[Any]) -> np.ndarray:
 
 def _finite(values: list[Any], dtype: FloatType) -> np.ndarray:
     """The values as an array; _Unexpected if there is something else than finite numbers."""
-    if not all(
-        kind in _NUMBERS or issubclass(kind, _NUMPY_NUMBERS) for kind in set(map(type, values))
-    ):
+    kinds = set(map(type, values))
+    if kinds <= {bool}:
+        return np.array(values, dtype)
+    if not all(kind in _NUMBERS or issubclass(kind, _NUMPY_NUMBERS) for kind in kinds):
         raise _Unexpected
     with np.errstate(over="ignore"):
         # by float64, so that what overflows in float32 is inf, and noticed
@@ -292,7 +316,7 @@ def _careful(first: int, chunk: list[Any], manner: _Manner) -> Attributes:
         for t, token in enumerate(sequence):
             before = len(values)
             place = f"X[{i}], token {t}"
-            for name, value in _attributes(token, manner.separator, place, manner.dtype):
+            for name, value in attributes_of(token, manner.separator, place, manner.dtype):
                 if isinstance(value, np.ndarray):
                     check_length(name, value, manner.lengths, f"{place}, feature {name!r}")
                     embeddings.append(Embedding(name, np.array([len(counts)]), value[None]))
@@ -317,77 +341,3 @@ def _kind(token: object) -> str:
 
 def _holds_objects(sequence: object) -> bool:
     return isinstance(sequence, np.ndarray) and sequence.ndim == 1 and sequence.dtype.kind in "OU"
-
-
-def _attributes(
-    token: Token, separator: str, place: str, dtype: FloatType
-) -> Iterator[tuple[str, float | np.ndarray]]:
-    """Names and values of one token; the value of an embedding is an array."""
-    if isinstance(token, str):
-        yield _text(token, place), 1.0
-    elif isinstance(token, dict):
-        yield from _flatten(token, "", separator, place, dtype)
-    elif isinstance(token, list | tuple | set | frozenset):
-        for name in _texts(token, place):
-            yield name, 1.0
-    else:
-        kind = type(token).__name__
-        raise InputTypeError(
-            f"{place}: a token is a dict, a string, or a list or set of strings; got {kind}"
-        )
-
-
-def _flatten(
-    token: dict[str, Any], prefix: str, separator: str, place: str, dtype: FloatType
-) -> Iterator[tuple[str, float | np.ndarray]]:
-    """Names and values of a dict; those of dicts inside it begin with their key."""
-    for key, value in token.items():
-        name = prefix + _text(key, place)
-        here = f"{place}, feature {name!r}"
-        if isinstance(value, str):
-            yield name + separator + _text(value, here), 1.0
-        elif isinstance(value, numbers.Number | np.bool_):
-            yield name, _number(value, here, dtype)
-        elif isinstance(value, dict):
-            yield from _flatten(value, name + separator, separator, place, dtype)
-        elif is_embedding(value):
-            yield name, read_vector(value, here, dtype)
-        elif isinstance(value, list | tuple | set | frozenset):
-            refuse_whole_numbers(value, here)
-            for text in _texts(value, here):
-                yield name + separator + text, 1.0
-        else:
-            expected = (
-                "a value is a number, a string, a list or set of strings, a dict of values, or an "
-                "array of floats"
-            )
-            raise InputTypeError(f"{here}: {expected}; got {type(value).__name__}")
-
-
-def _text(name: object, place: str) -> str:
-    if not isinstance(name, str):
-        raise InputTypeError(
-            f"{place}: names of features must be strings, got {name!r} ({type(name).__name__})"
-        )
-    return str.__str__(name)  # a plain string, whatever a subclass makes of str()
-
-
-def _texts(names: Iterable[object], place: str) -> list[str]:
-    """The strings of a list in its order, those of a set sorted."""
-    texts = [_text(name, place) for name in names]
-    # the order of a set of strings differs from process to process
-    return sorted(texts) if isinstance(names, set | frozenset) else texts
-
-
-def _number(value: Any, place: str, dtype: FloatType) -> float:
-    try:
-        number = float(value)
-    except TypeError:
-        raise InputTypeError(f"{place}: a value must be a real number, got {value!r}") from None
-    except OverflowError:
-        number = math.inf
-    with np.errstate(over="ignore"):
-        rounded = float(dtype(number))
-    if not math.isfinite(rounded):
-        raise NonFiniteError(f"{place}: not finite ({number})")
-    return rounded

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
+from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import murmurhash3_32
 
+from sklearn_struct.compiled.kernel import uncounted
 from sklearn_struct.encoding.features.attribute_reader import Attributes
 
 __all__ = ["csr", "drop_rare", "frequent", "hashed", "rows", "with_columns"]
+
+LONGEST = 64  # values of a row that are sorted by insertion
+FEW_ROWS = 200  # tokens of a sentence, or of a few
 
 
 def hashed(names: Iterable[str], n_features: int) -> np.ndarray:
@@ -34,12 +40,15 @@ def frequent(lengths: dict[str, int], attributes: Attributes, min_frequency: int
 def rows(attributes: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_array:
     """The tokens as canonical CSR rows."""
     columns, values, counts = attributes[:3]
+    if counts.max(initial=0) <= LONGEST and len(columns) <= np.iinfo(np.int32).max:
+        return _short_rows(columns, values, counts, n_columns, keep_zeros)
     indptr = np.concatenate([[0], np.cumsum(counts)])
     stored = columns >= 0
     if not stored.all():
         columns = columns[stored]
         values = values[stored]
         indptr = np.concatenate([[0], np.cumsum(stored)])[indptr]
+    values = values if values.flags.writeable else np.array(values)
     tokens = csr(values, columns, indptr, n_columns)
     # observed pairs and maps rely on the order
     tokens.sort_indices()
@@ -50,6 +59,65 @@ def rows(attributes: Attributes, n_columns: int, keep_zeros: bool) -> sp.csr_arr
     return tokens
 
 
+def _short_rows(
+    columns: np.ndarray, values: np.ndarray, counts: np.ndarray, n_columns: int, keep_zeros: bool
+) -> sp.csr_array:
+    """The same, sorted in the memory of the columns and values."""
+    are_ones = not values.flags.writeable  # a single number in memory, see `attribute_reader`
+    indptr = np.zeros(len(counts) + 1, np.int32)
+    moved = np.empty(0, values.dtype) if are_ones else values
+    n, has_twins = sort_rows(columns, moved, counts, indptr)
+    if n < len(columns):
+        columns[n:] = -1  # who counts those without a column finds as many as before
+        columns = columns[:n].copy()
+    values = np.ones(n, values.dtype) if are_ones else values[:n]
+    tokens = _csr_as_it_is(values, columns, indptr, n_columns)
+    tokens.has_sorted_indices = True
+    tokens.has_canonical_format = not has_twins
+    if has_twins:
+        tokens.sum_duplicates()
+        if not keep_zeros:
+            tokens.eliminate_zeros()
+    return tokens
+
+
+@uncounted
+def sort_rows(
+    columns: np.ndarray, values: np.ndarray, counts: np.ndarray, indptr: np.ndarray
+) -> tuple[int, bool]:
+    """Sort each row by its columns, without those below 0, and write where rows end; return how
+    many values are left, and whether a row has a column twice. Values move along if there are any.
+    """
+    with_values = len(values) > 0
+    start = 0
+    stop = 0
+    has_twins = False
+    for t in range(len(counts)):
+        first = stop
+        end = start + counts[t]
+        for p in range(start, end):
+            column = columns[p]
+            if column < 0:
+                continue
+            q = stop
+            # rows of text have some twenty values, of which many are in order already
+            while q > first and columns[q - 1] > column:
+                q -= 1
+            has_twins = has_twins or (q > first and columns[q - 1] == column)
+            if with_values:
+                value = values[p]
+                for k in range(stop, q, -1):
+                    values[k] = values[k - 1]
+                values[q] = value
+            for k in range(stop, q, -1):
+                columns[k] = columns[k - 1]
+            columns[q] = column
+            stop += 1
+        start = end
+        indptr[t + 1] = stop
+    return stop, has_twins
+
+
 def csr(
     values: np.ndarray, columns: np.ndarray, indptr: np.ndarray, n_columns: int
 ) -> sp.csr_array:
@@ -57,7 +125,30 @@ def csr(
     # scipy keeps both index arrays in one type, and would copy the columns to int64
     if indptr[-1] <= np.iinfo(np.int32).max:
         indptr = indptr.astype(np.int32)
+        return _csr_as_it_is(values, columns, indptr, n_columns)
     return sp.csr_array((values, columns, indptr), shape=(len(indptr) - 1, n_columns))
+
+
+def _csr_as_it_is(
+    values: np.ndarray, columns: np.ndarray, indptr: np.ndarray, n_columns: int
+) -> sp.csr_array:
+    """A CSR array of int32 indices that are right.
+
+    Of a few rows scipy's checks take longer than all else that is done to encode them.
+    """
+    n_rows = len(indptr) - 1
+    if n_rows > FEW_ROWS or columns.dtype != np.int32:
+        return sp.csr_array((values, columns, indptr), shape=(n_rows, n_columns))
+    tokens = copy(_without_values(n_rows, n_columns))
+    tokens.data = values
+    tokens.indices = columns
+    tokens.indptr = indptr
+    return tokens
+
+
+@lru_cache(maxsize=FEW_ROWS)
+def _without_values(n_rows: int, n_columns: int) -> sp.csr_array:
+    return sp.csr_array((n_rows, n_columns))
 
 
 def drop_rare(tokens: sp.csr_array, min_frequency: int) -> tuple[sp.csr_array, np.ndarray]:

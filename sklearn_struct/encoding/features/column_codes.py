@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.containers.ragged import bounds
 from sklearn_struct.encoding.features.attribute_reader import chunks
 from sklearn_struct.encoding.features.string_numbers import Names, as_words
 from sklearn_struct.encoding.labels.label_codes import is_itself
@@ -26,6 +27,7 @@ __all__ = [
     "learn_keys",
     "merged_values",
     "read_table",
+    "slot_of",
 ]
 
 # products of two codes still fit int64
@@ -62,7 +64,7 @@ def read_table(X: Iterable[Any], known: list[Values] | None = None, missing: boo
         is `missing`.
     """
     values = list(known or ())
-    parts: list[list[np.ndarray]] = [[np.empty(0, np.int32)] for _ in values]
+    parts: list[list[np.ndarray]] = [[] for _ in values]
     lengths: list[int] = []
     for first, chunk in chunks(X):
         columns = _columns(first, chunk, len(values))
@@ -78,13 +80,21 @@ def read_table(X: Iterable[Any], known: list[Values] | None = None, missing: boo
             except TypeError:
                 raise _unhashable(first, chunk, c) from None
             parts[c].append(codes)
-    offsets = np.concatenate([[0], np.cumsum(np.array(lengths, np.int64))])
-    # a defaultdict would go on learning
-    values = [column if isinstance(column, Names) else dict(column) for column in values]
-    table = Table([np.concatenate(part) for part in parts], offsets, values)
+    offsets = bounds(np.array(lengths, np.int64))
+    if known is None:
+        # a defaultdict would go on learning
+        values = [column if isinstance(column, Names) else dict(column) for column in values]
+    table = Table([_joined(part) for part in parts], offsets, values)
     if known is None:
         _refuse_missing(table, missing)
     return table
+
+
+def _joined(codes: list[np.ndarray]) -> np.ndarray:
+    """The codes of all chunks; of a single one without a copy."""
+    if len(codes) == 1:
+        return codes[0]
+    return np.concatenate(codes) if codes else np.empty(0, np.int32)
 
 
 def _number(values: Values, column: Sequence[Any], learn: bool) -> tuple[Values, np.ndarray]:
@@ -320,6 +330,13 @@ def _fill(keys: np.ndarray, n_distinct: int) -> tuple[np.ndarray, np.ndarray, np
     return distinct[:n].copy(), slots, numbers
 
 
+@inlined
+def slot_of(key: int, n_slots: int) -> int:
+    """Where the search for a key begins."""
+    # the hash times the number of slots, over 2**32: a range without a division
+    return ((((key ^ (key >> 32)) & _LOW) * _MULTIPLIER & _LOW) * n_slots) >> 32
+
+
 @kernel
 def number_keys(
     keys: np.ndarray, slots: np.ndarray, distinct: np.ndarray, n: int, numbers: np.ndarray
@@ -333,8 +350,7 @@ def number_keys(
         key = keys[t]
         number = -1
         if key >= 0:
-            # the hash times the number of slots, over 2**32: a range without a division
-            slot = ((((key ^ (key >> 32)) & _LOW) * _MULTIPLIER & _LOW) * len(slots)) >> 32
+            slot = slot_of(key, len(slots))
             number = slots[slot]
             while number >= 0 and distinct[number] != key:
                 slot = slot + 1 if slot + 1 < len(slots) else 0

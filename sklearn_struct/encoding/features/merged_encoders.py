@@ -23,8 +23,9 @@ from sklearn_struct.encoding.features.column_codes import (
     merged_values,
 )
 from sklearn_struct.encoding.features.embeddings import dense, with_numbers
+from sklearn_struct.encoding.features.learned_templates import Learnt
 from sklearn_struct.encoding.features.string_numbers import Names
-from sklearn_struct.encoding.features.templates import FeatureTemplates, _Learnt
+from sklearn_struct.encoding.features.templates import FeatureTemplates
 from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer, float_dtype
 from sklearn_struct.exceptions import LengthMismatchError
 
@@ -37,7 +38,7 @@ MERGED = (FeatureTemplates, SequenceVectorizer)
 class _OfTemplates(NamedTuple):
     """What templates learn of a part; ``counts`` are the tokens of each combination."""
 
-    learnt: _Learnt
+    learnt: Learnt
     n_columns: int
     counts: np.ndarray
 
@@ -164,7 +165,7 @@ def _merge_templates(
     merged = [
         merged_values([part.learnt.values[c] for part in parts]) for c in range(first.n_columns)
     ]
-    learnt = _Learnt(
+    learnt = Learnt(
         first.learnt.templates,
         [values for values, _ in merged],
         first.learnt.reach,
@@ -191,7 +192,7 @@ def _merge_templates(
 
 
 def _merge_template(
-    learnt: _Learnt,
+    learnt: Learnt,
     j: int,
     parts: list[_OfTemplates],
     values: list[list[np.ndarray]],
@@ -225,7 +226,7 @@ def _merge_template(
 
 
 def _renumbered(
-    learnt: _Learnt, j: int, part: _OfTemplates, p: int, values: list[list[np.ndarray]]
+    learnt: Learnt, j: int, part: _OfTemplates, p: int, values: list[list[np.ndarray]]
 ) -> list[np.ndarray]:
     """For each cell of template j its codes in the combinations of part p, in numbers of all."""
     # first come the codes of places beside a sequence, which are the same in all parts

@@ -8,12 +8,13 @@ number of the bytes from p on, at any p.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel
-from sklearn_struct.compiled.simd import Index, prefetch
+from sklearn_struct.compiled.kernel import inlined, uncounted
+from sklearn_struct.compiled.simd import CONFIG, Index, prefetch
 
 __all__ = ["Names", "as_words", "join_pairs"]
 
@@ -21,6 +22,7 @@ __all__ = ["Names", "as_words", "join_pairs"]
 _PADDING = bytes(16)
 _ZERO = b"\xc0\x80"  # a zero byte inside a string: two bytes that never occur in UTF-8
 
+_NOTHING = nullcontext()
 _U64 = np.uint64
 _MULTIPLIER = _U64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads like texts
 _HALF = _U64(32)
@@ -58,10 +60,15 @@ def join_pairs(
     There is a text for each key, empty unless the kind is 2.
     """
     data = np.empty(len(keys) + len(texts) + len(kinds) * len(separator), np.uint8)
-    with np.errstate(over="ignore"):  # without the JIT numpy warns where words overflow
+    with _overflows():
         write_pairs(keys, separator, texts, kinds, _words(data))
     data.flags.writeable = False
     return _words(data)
+
+
+def _overflows() -> AbstractContextManager[Any]:
+    """What calls of kernels whose words overflow stand in: without the JIT numpy would warn."""
+    return np.errstate(over="ignore") if CONFIG.DISABLE_JIT else _NOTHING
 
 
 def _words(data: bytes | np.ndarray) -> np.ndarray:
@@ -170,13 +177,13 @@ class Names:
         hashes = np.empty(n, np.uint64)
         numbers = np.empty(n, np.int32)
         table = _Table(self._slots, starts, _words(self._bytes), self._bytes)
-        with np.errstate(over="ignore"):
+        with _overflows():
             hash_texts(words, ends, hashes)
             self._n = number_texts(words, ends, hashes, table, self._n, numbers)
         return numbers
 
 
-@kernel
+@uncounted
 def hash_texts(words: np.ndarray, ends: np.ndarray, hashes: np.ndarray) -> None:
     """Find the end of each string, and hash it."""
     p = 0
@@ -221,7 +228,7 @@ def _fetch(hashes: np.ndarray, i: int, table: _Table) -> None:
         prefetch(text, starts[np.int64(entry & _EMPTY)])
 
 
-@kernel
+@uncounted
 def number_texts(
     words: np.ndarray,
     ends: np.ndarray,
@@ -271,7 +278,7 @@ def number_texts(
     return n
 
 
-@kernel
+@uncounted
 def copy_text(source: np.ndarray, p: Index, target: np.ndarray, q: Index) -> np.int64:
     """Copy the string at p, the zero after it and a few bytes more; return its length."""
     n = 0
@@ -287,7 +294,7 @@ def copy_text(source: np.ndarray, p: Index, target: np.ndarray, q: Index) -> np.
     return n + np.int64((first * _PLACES) >> _56)
 
 
-@kernel
+@uncounted
 def write_pairs(
     keys: np.ndarray, separator: np.ndarray, texts: np.ndarray, kinds: np.ndarray, names: np.ndarray
 ) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -18,13 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._whole_fits import Published
-from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.encoding.features.attribute_reader import FloatType
+from sklearn_struct.containers.ragged import bounds
+from sklearn_struct.containers.sequence_array import SequenceArray, sequence_array
 from sklearn_struct.encoding.features.attribute_rows import csr
 from sklearn_struct.encoding.features.column_codes import (
-    KeyIndex,
     Table,
-    Values,
     Windows,
     combine,
     end_keys,
@@ -32,52 +28,17 @@ from sklearn_struct.encoding.features.column_codes import (
     learn_keys,
     read_table,
 )
+from sklearn_struct.encoding.features.learned_templates import Learnt
+from sklearn_struct.encoding.features.template_numbers import find_numbers
 from sklearn_struct.encoding.features.template_syntax import Template, parse_templates
+from sklearn_struct.encoding.features.token_attributes import FloatType
 from sklearn_struct.encoding.features.vectorizer import float_dtype
 from sklearn_struct.exceptions import EmptyDataError
 
 __all__ = ["FeatureTemplates"]
 
 
-@dataclass
-class _Learnt:
-    """What `fit` learns: values of each column, and the numbers of each template's combinations.
-
-    A call spells out the names of the attributes. Two models that learned the same have the same
-    names, so they can be compared without spelling them out.
-    """
-
-    templates: list[Template]
-    values: list[Values]
-    reach: tuple[int, int]
-    pad: bool
-    stages: list[dict[int, KeyIndex]]
-    indexes: list[KeyIndex]
-    _names: np.ndarray | None = field(default=None, compare=False, repr=False)
-
-    def n_codes(self, column: int) -> int:
-        """Number of codes of a column, with those of positions beside a sequence."""
-        return len(self.values[column]) + sum(self.reach) * self.pad
-
-    def codes(self, j: int) -> np.ndarray:
-        """The codes that the attributes of template j combine, (n_attributes, n_parts)."""
-        parts = self.templates[j].parts
-        keys = self.indexes[j].keys
-        codes = np.empty((len(keys), len(parts)), np.int64)
-        # `combine` read backwards: the last part is the lowest digit
-        for p in range(len(parts) - 1, 0, -1):
-            keys, codes[:, p] = np.divmod(keys, self.n_codes(parts[p][1]))
-            if p in self.stages[j]:
-                keys = self.stages[j][p].keys[keys]
-        codes[:, 0] = keys
-        return codes
-
-    def __call__(self) -> np.ndarray:
-        if self._names is None:
-            names = [name for j in range(len(self.templates)) for name in _names(self, j)]
-            self._names = np.array(names, dtype=object)
-            self._names.flags.writeable = False  # all who ask share it
-        return self._names
+FEW = 2000  # tokens for which one call is quicker than several a template
 
 
 # without set_output: a SequenceArray is no table that a data frame could hold
@@ -226,7 +187,7 @@ class FeatureTemplates(
             templates += [Template(name, (), "", name) for name in ("__BOS__", "__EOS__")]
         # the reach is at least the token itself, whatever the templates
         offsets = [0, *(offset for template in templates for offset, _ in template.parts)]
-        learnt = _Learnt(
+        learnt = Learnt(
             templates, table.values, (-min(offsets), max(offsets)), self.boundary == "pad", [], []
         )
         # before anything is set: an error must leave the last fit as it was
@@ -257,9 +218,12 @@ class FeatureTemplates(
         InputTypeError, LengthMismatchError
             As for `fit`.
         """
-        check_is_fitted(self)
+        # scikit-learn's check asks for all tags, which takes longer than to look here
+        if "_learnt" not in vars(self):
+            check_is_fitted(self)
         table = read_table(X, self._learnt.values)
-        return self._assemble(_number(table, self._learnt), table.offsets, float_dtype(self.dtype))
+        numbers = _find(table, self._learnt)
+        return self._assemble(numbers, table.offsets, float_dtype(self.dtype))
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         r"""Names of the attributes: id, colon, and the values joined as in the template.
@@ -283,12 +247,12 @@ class FeatureTemplates(
     def _assemble(
         self, numbers: np.ndarray, offsets: np.ndarray, dtype: FloatType
     ) -> SequenceArray:
-        first = np.concatenate([[0], np.cumsum([len(index) for index in self._learnt.indexes])])
+        first = bounds(np.array([*map(len, self._learnt.indexes)]))
         indptr = np.zeros(numbers.shape[1] + 1, np.int64)
         columns = np.empty(np.count_nonzero(numbers >= 0), np.int32)
         fill_rows(numbers, first, indptr, columns)
         tokens = csr(np.ones(len(columns), dtype), columns, indptr, self.n_features_out_)
-        return SequenceArray(tokens, offsets, self._learnt)
+        return sequence_array(tokens, offsets, self._learnt)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -314,7 +278,7 @@ def _check_columns(
             )
 
 
-def _number(table: Table, learnt: _Learnt, min_frequency: int | None = None) -> np.ndarray:
+def _number(table: Table, learnt: Learnt, min_frequency: int | None = None) -> np.ndarray:
     """Numbers (templates, tokens) of the combinations, -1 for none.
 
     With `min_frequency` they are learned: `learnt` is filled.
@@ -342,36 +306,14 @@ def _number(table: Table, learnt: _Learnt, min_frequency: int | None = None) -> 
     return numbers
 
 
-def _names(learnt: _Learnt, j: int) -> list[str]:
-    """The names of the attributes of template j."""
-    template = learnt.templates[j]
-    if not template.parts:
-        return [template.name] * len(learnt.indexes[j].keys)
-    texts = {c: _texts(learnt, c, template.joiners) for _, c in template.parts}
-    columns = [
-        [texts[c][code] for code in codes]
-        for (_, c), codes in zip(template.parts, learnt.codes(j).T.tolist())
-    ]
-    joiners = (*template.joiners, "")
-    return [
-        template.name + ":" + "".join(chain.from_iterable(zip(row, joiners)))
-        for row in zip(*columns)
-    ]
-
-
-def _texts(learnt: _Learnt, c: int, joiners: str) -> list[str]:
-    """How each code of column c is spelt: no two alike, and every joiner escaped."""
-    special = [
-        f"_B{sign}{d + 1}"
-        for sign, reach in zip("-+", learnt.reach)
-        for d in range(reach * learnt.pad)
-    ]
-    plain = special + list(map(str, learnt.values[c]))
-    escapes = str.maketrans({character: "\\" + character for character in "\\" + joiners})
-    texts: list[str] = []
-    seen: set[str] = set()
-    for code, text in enumerate(plain):
-        # 1 and "1" are two values: the second one gets its code in front
-        texts.append(f"\\{code}:" * (text in seen) + text.translate(escapes))
-        seen.add(text)
-    return texts
+def _find(table: Table, learnt: Learnt) -> np.ndarray:
+    """What `_number` gives where nothing is learned."""
+    # arrays of all tokens are quicker where there are many; keys may have to be numbered anew
+    if table.offsets[-1] > FEW or any(learnt.stages) or not table.codes:
+        return _number(table, learnt)
+    cells, indexes = learnt.tables()
+    numbers = np.empty((len(learnt.templates), table.offsets[-1]), np.int32)
+    special = learnt.reach if learnt.pad else (-1, -1)
+    keys = np.empty(table.offsets[-1], np.int64)
+    find_numbers(np.array(table.codes), table.offsets, special, cells, indexes, keys, numbers)
+    return numbers

@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._warning import warn
 from sklearn_struct._whole_fits import Published
-from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.containers.sequence_array import SequenceArray, sequence_array
 from sklearn_struct.containers.sparse_and_dense import SparseAndDense
-from sklearn_struct.encoding.features.attribute_reader import Attributes, FloatType, read
+from sklearn_struct.encoding.features.attribute_reader import Attributes, read
 from sklearn_struct.encoding.features.attribute_rows import (
     drop_rare,
     frequent,
@@ -36,6 +36,7 @@ from sklearn_struct.encoding.features.embeddings import (
     with_numbers,
 )
 from sklearn_struct.encoding.features.string_numbers import Names
+from sklearn_struct.encoding.features.token_attributes import FloatType
 from sklearn_struct.encoding.parameter_checks import check_as_fitted, check_params
 from sklearn_struct.exceptions import EmptyDataError
 
@@ -252,7 +253,9 @@ class SequenceVectorizer(
         check_as_fitted(self, self.__dict__.get("_as_fitted", {}))
         if self.n_features is not None:
             return self._hash(X, self.n_features)
-        check_is_fitted(self, "_names")
+        # scikit-learn's check asks for all tags, which takes longer than to look here
+        if "_names" not in vars(self):
+            check_is_fitted(self, "_names")
         dtype = float_dtype(self.dtype)
         lengths = dict(self.embedding_lengths_)
         attributes = read(X, self._names.find, self.separator, dtype, self.keep_zeros, lengths)
@@ -272,7 +275,7 @@ class SequenceVectorizer(
                 attributes.embeddings, self.embedding_lengths_, tokens.shape[0], tokens.dtype
             )
             stored = SparseAndDense(tokens, beside)
-        return SequenceArray(stored, attributes.offsets, self._names)
+        return sequence_array(stored, attributes.offsets, self._names)
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
         """Names of the columns.

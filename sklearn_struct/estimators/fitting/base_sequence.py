@@ -134,7 +134,9 @@ class BaseSequenceEstimator(
     def _read_X(self, X: Any, reset: bool) -> Sequences:
         """Pack X and check it; with `reset`, learn its features."""
         if not reset:
-            check_is_fitted(self)
+            # scikit-learn's check asks for all tags, which takes longer than to label a sentence
+            if "classes_" not in vars(self) or hasattr(self, "__sklearn_is_fitted__"):
+                check_is_fitted(self)
             check_params(self, *self._settings)
         X = as_list(X)
         kind = form(X)
@@ -156,7 +158,8 @@ class BaseSequenceEstimator(
             return Sequences(packed, True)
         if kind == "attributes":
             packed = self._vectorize(X, reset)
-            self._learn_lengths(packed.lengths, reset)
+            if reset:
+                self._learn_lengths(packed.lengths, reset)
             return Sequences(packed, False)
         # a SequenceArray may be used again by the caller: it is not copied, and never written to
         packed = X if kind == "packed" else pack_arrays(X, self.dtype)
@@ -173,7 +176,8 @@ class BaseSequenceEstimator(
         packed = as_dtype(packed, self.dtype)
         check_numbers(packed)
         self._learn_features(packed, reset)
-        self._learn_lengths(packed.lengths, reset)
+        if reset:
+            self._learn_lengths(packed.lengths, reset)
         return Sequences(packed, False)
 
     def _learn_lengths(self, lengths: np.ndarray, reset: bool) -> None:

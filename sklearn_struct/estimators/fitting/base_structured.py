@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
-from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.compiled.threads import ONE_BLAS_THREAD, Pool
 from sklearn_struct.containers.structures import Block, Potentials, Structure, zeros
 from sklearn_struct.encoding.parameter_checks import check_count, generator
 from sklearn_struct.estimators.fitting.base_sequence import BaseSequenceEstimator, Sequences
@@ -31,6 +31,7 @@ __all__ = ["BaseStructured", "Restriction", "Result", "Work"]
 
 Result = TypeVar("Result")
 Work: TypeAlias = Callable[[Potentials, Block], Result]
+SHORT = 1000  # nodes of a single block that is no work for several threads
 # from potentials of a block to those of the labellings that are allowed
 Restriction: TypeAlias = Callable[[Potentials, Block], Potentials]
 
@@ -175,6 +176,10 @@ class BaseStructured(BaseLearned, BaseSequenceEstimator):
                 theta = self._decode_potentials(of_block(block), block.structure)
                 return work(theta if restrict is None else restrict(theta, block), block)
 
+        if len(cuts) == 1 and structure.offsets[-1] < SHORT:
+            # a sentence takes less time than to ask joblib how many threads there may be
+            with ONE_BLAS_THREAD:
+                return [run(0)]
         with Pool(self.n_jobs) as pool:
             return pool.map(run, len(cuts))
 

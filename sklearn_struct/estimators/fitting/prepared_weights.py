@@ -13,7 +13,7 @@ from sklearn_struct.containers.structures import Structure
 from sklearn_struct.exceptions import NonFiniteError
 from sklearn_struct.linear.lookup_for_prediction import Lookup
 from sklearn_struct.objectives.linear_potentials import Inputs, LinearPotentials, bind
-from sklearn_struct.objectives.node_maps import by_matrix, dense_columns, lookup
+from sklearn_struct.objectives.node_maps import by_matrix, dense_columns, lookup, node_map_of
 from sklearn_struct.objectives.weight_patterns import Pattern
 
 __all__ = ["Prepared", "check_width"]
@@ -33,6 +33,12 @@ def check_width(pattern: Pattern, X: SequenceArray) -> None:
         )
 
 
+def _of_nodes_alone(potentials: LinearPotentials, inputs: Inputs | None) -> bool:
+    """Whether X comes in by the features of nodes alone, one row for each."""
+    of_cliques = inputs is not None or potentials.has_clique_features
+    return not of_cliques and not potentials.pattern.n_sharing
+
+
 class _Kept(NamedTuple):
     pattern: Pattern
     w: np.ndarray
@@ -40,6 +46,8 @@ class _Kept(NamedTuple):
     lookup: Lookup | None
     layout: tuple[object, ...]
     W: np.ndarray
+    # without any X; None where more than nodes have features
+    blank: LinearPotentials | None
 
 
 class Prepared:
@@ -78,6 +86,9 @@ class Prepared:
         # by identity: fits never write into arrays that they have published
         if kept is not None and not (kept.pattern is pattern and kept.w is w and kept.kind == kind):
             kept = None
+        if kept and kept.blank and inputs is None:
+            # of a single sentence all else takes as long as the scores
+            return kept.blank.over(node_map_of(pattern, X, dtype, kept.lookup)), kept.W
         places = kept.lookup if kept else None if kind[1] else lookup(pattern, n_dense)
         potentials = bind(pattern, X, structure, dtype, places, inputs, once=True)
         if kept and kept.layout == potentials.layout:
@@ -92,5 +103,6 @@ class Prepared:
                 "dtype"
             )
         # one assignment, last: other threads find what was there before, or all of this
-        self._kept = _Kept(pattern, w, kind, places, potentials.layout, W)
+        blank = potentials.over(None) if _of_nodes_alone(potentials, inputs) else None
+        self._kept = _Kept(pattern, w, kind, places, potentials.layout, W, blank)
         return potentials, W

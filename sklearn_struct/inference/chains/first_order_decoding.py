@@ -76,8 +76,9 @@ def argmax(
         n_rows = places.first[-1] + SPARE
         # no back-pointers are kept: the way back finds the best predecessor again, at one label a
         # token instead of K
-        delta = workspace((n_rows * P,), node.dtype)
-        table = workspace((node.shape[1] * P,), node.dtype)
+        room = workspace(((n_rows + node.shape[1]) * P,), node.dtype)
+        delta = room[: n_rows * P]
+        table = room[n_rows * P :]
         if edge.shape[0] == 1:
             _pad_table(edge, 0, node.shape[1], table)
             _best_arrivals(node, structure.offsets, *places, delta, table)

@@ -26,7 +26,10 @@ class Steps(NamedTuple):
 
 def steps(offsets: np.ndarray, weight: np.ndarray) -> Steps:
     """The steps of the chains that have tokens and a weight that is not 0."""
-    alive, first = np.zeros((2, int(offsets[-1] - offsets[0]) + 1), np.int64)
+    n_tokens = int(offsets[-1] - offsets[0])
+    if len(weight) == 1 and n_tokens and weight[0] != 0.0:  # of a single sentence calls cost most
+        return Steps(np.arange(n_tokens + 1), np.zeros(1, np.int64))
+    alive, first = np.zeros((2, n_tokens + 1), np.int64)
     order = np.empty(len(weight), np.int64)
     longest, n = _steps(offsets, weight, alive, first, order)
     return Steps(first[: longest + 1], order[:n])
