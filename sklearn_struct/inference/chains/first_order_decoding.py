@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
     add,
@@ -88,7 +88,7 @@ def argmax(
         path_score(potentials, structure, labels, score)
 
 
-@kernel
+@uncounted
 def _best_arrivals(
     node: np.ndarray,
     offsets: np.ndarray,
@@ -207,7 +207,7 @@ def _pad_table(edge: np.ndarray, e: int, K: int, table: np.ndarray) -> None:
             table[j * P + k] = edge[e, j * K + k] if k < K else -np.inf
 
 
-@kernel
+@inlined
 def _add_rows(
     node: np.ndarray,
     offsets: np.ndarray,
