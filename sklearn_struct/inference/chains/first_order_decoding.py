@@ -71,19 +71,27 @@ def argmax(
     """
     node, edge = potentials
     places = steps(structure.offsets, np.ones(len(structure.offsets) - 1))
-    P = padded(node.shape[1])
+    K = node.shape[1]
+    P = padded(K)
     if len(places.order):
         n_rows = places.first[-1] + SPARE
         # no back-pointers are kept: the way back finds the best predecessor again, at one label a
         # token instead of K
         delta = workspace((n_rows * P,), node.dtype)
-        table = workspace((node.shape[1] * P,), node.dtype)
+        table = workspace((K, P), node.dtype)
+        # scores of the edges into each label, and of no edge
+        # transposed, so that scores into one label are consecutive
+        columns = np.zeros((K + 1, P), node.dtype)
         if edge.shape[0] == 1:
-            _pad_table(edge, 0, node.shape[1], table)
-            _best_arrivals(node, structure.offsets, *places, delta, table)
+            table[:] = -np.inf
+            table[:, :K] = edge.reshape(K, K)
+            columns[:K, :K] = edge.reshape(K, K).T
+            _best_arrivals(node, structure.offsets, *places, delta, table.reshape(-1))
         else:
-            _best_arrivals_by_edge(potentials, structure, places, delta, table)
-        _trace_back(edge, node.shape[1], delta, structure, places, labels)
+            _best_arrivals_by_edge(potentials, structure, places, delta, table.reshape(-1))
+        # the label of the next token, K if there is none
+        following = np.full(len(places.order), K)
+        _trace_back(edge, K, delta, structure, places, columns.reshape(-1), following, labels)
     if score is not None:
         path_score(potentials, structure, labels, score)
 
@@ -139,16 +147,22 @@ def _best_arrivals_by_edge(
         _add_rows(node, structure.offsets, order, t, n, delta, row * P)
 
 
-@kernel
+@uncounted
 def _trace_back(
     edge: np.ndarray,
     K: int,
     delta: np.ndarray,
     structure: Links,
     places: Steps,
+    columns: np.ndarray,
+    following: np.ndarray,
     labels: np.ndarray,
 ) -> None:
-    """Write the labels of each sequence along the maxima of delta, all sequences side by side."""
+    """Write the labels of each sequence along the maxima of delta, all sequences side by side.
+
+    `columns` has the scores into each label, P numbers each, and zeros behind the last; with tables
+    for each edge it is room for these. `following` has the label of the next token.
+    """
     offsets = structure.offsets
     edge_offsets = structure.edge_offsets
     first = places.first
@@ -156,15 +170,7 @@ def _trace_back(
     low = delta.dtype.type(-np.inf)
     P = padded(K)
     step = 0 if edge.shape[0] == 1 else 1
-    # scores of the edges into each label, and of no edge
-    # transposed, so that scores into one label are consecutive
-    columns = np.zeros((K + 1) * P, delta.dtype)
-    if step == 0:
-        for j in range(K):
-            for k in range(K):
-                columns[k * P + j] = edge[step, j * K + k]
     # step by step through all sequences, since the loads of one hide the latency of another
-    following = np.full(len(order), K)  # the label of the next token, K if there is none
     for t in range(len(first) - 2, -1, -1):
         for r in range(first[t + 1] - first[t]):
             i = at(order, r)
@@ -187,7 +193,8 @@ def _trace_back(
                 k = P - v * LANES
                 lane = where(add(load(delta, row + k), load(columns, c + k)), top)
                 label = k + lane if lane < LANES else label
-            label = min(label, K - 1)  # whatever the scores are: behind the last label stands -inf
+            # whatever the scores are: behind the last label stands -inf
+            label = label if label < K else K - 1
             following[r] = labels[at(offsets, i) + t] = label
 
 
@@ -199,7 +206,7 @@ def longest(offsets: np.ndarray) -> int:
     return longest
 
 
-@kernel
+@inlined
 def _pad_table(edge: np.ndarray, e: int, K: int, table: np.ndarray) -> None:
     P = padded(K)
     for j in range(K):
