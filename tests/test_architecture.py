@@ -372,6 +372,7 @@ def test_one_numba_decorator(path, tree):
         "compiled/index_checks.py",
         "compiled/llvm_exp.py",
         "compiled/llvm_vectors.py",
+        "compiled/llvm_wide_vectors.py",
         "compiled/simd.py",
     ):
         assert not any(name.split(".")[0] in ("numba", "llvmlite") for name in imports(tree))

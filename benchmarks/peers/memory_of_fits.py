@@ -30,7 +30,7 @@ MEMORY = "peak of the fit above the start, MB"
 PICKLE = "pickle, MB"
 FILE = "file, MB"
 PEER = "python-crfsuite"
-ITERATIONS = 30  # of CRFsuite: its memory does not grow after these
+ITERATIONS = 10  # of CRFsuite: its memory does not grow after these
 MB = 2**20
 
 Data = Callable[[Stopwatch], tuple[Any, Any]]

@@ -30,6 +30,7 @@ __all__ = [
     "call_intrinsic",
     "cast",
     "constant",
+    "contiguous",
     "fma",
     "if_larger",
     "keep",
@@ -42,6 +43,7 @@ __all__ = [
     "minimum",
     "mul",
     "n_bytes",
+    "pointer",
     "prefetch",
     "splat",
     "store",
@@ -62,36 +64,38 @@ Operation: TypeAlias = tuple[Signature, Codegen]
 
 
 class Vector(types.Type):
-    """numba type of eight float64 or float32."""
+    """numba type of eight float64 or float32, or of sixteen float32."""
 
-    def __init__(self, dtype: types.Type) -> None:
+    def __init__(self, dtype: types.Type, n: int = LANES) -> None:
         self.dtype = dtype
-        super().__init__(name=f"Vector({dtype} x {LANES})")
+        self.n = n
+        super().__init__(name=f"Vector({dtype} x {n})")
 
 
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: DataModelManager, fe_type: Vector) -> None:
-        super().__init__(manager, fe_type, llvm_type(fe_type.dtype))
+        super().__init__(manager, fe_type, llvm_type(fe_type.dtype, fe_type.n))
 
 
-def llvm_type(dtype: types.Type) -> ir.VectorType:
-    return ir.VectorType(ir.DoubleType() if dtype == types.float64 else ir.FloatType(), LANES)
+def llvm_type(dtype: types.Type, n: int = LANES) -> ir.VectorType:
+    return ir.VectorType(ir.DoubleType() if dtype == types.float64 else ir.FloatType(), n)
 
 
-def _pointer(
+def pointer(
     context: CPUContext,
     builder: ir.IRBuilder,
     signature: Signature,
     args: Arguments,
     n: int | ir.Value,
+    lanes: int = LANES,
 ) -> ir.Value:
-    """Pointer to eight numbers of the array args[0] from flat index args[1] on; n are used."""
+    """Pointer to a vector in the array args[0] from flat index args[1] on; n numbers are used."""
     array = context.make_array(signature.args[0])(context, builder, args[0])
-    check(context, builder, array, args[1], n, LANES)
+    check(context, builder, array, args[1], n, lanes)
     # without numba's care for negative indices, which costs more than the arithmetic
     start = builder.gep(array.data, [args[1]], inbounds=True)
-    return builder.bitcast(start, llvm_type(signature.args[0].dtype).as_pointer())
+    return builder.bitcast(start, llvm_type(signature.args[0].dtype, lanes).as_pointer())
 
 
 def n_bytes(vector: ir.VectorType) -> int:
@@ -99,7 +103,7 @@ def n_bytes(vector: ir.VectorType) -> int:
     return 8 if isinstance(vector.element, ir.DoubleType) else 4
 
 
-def _contiguous(array: types.Array) -> types.Array:
+def contiguous(array: types.Array) -> types.Array:
     if array.layout != "C":
         raise TypingError("vector operations need contiguous arrays")
     return array
@@ -131,7 +135,7 @@ def at(typingctx: TypingContext, array: types.Array, index: types.Integer) -> Op
         check(context, builder, struct, args[1], 1, 1)
         return builder.load(builder.gep(struct.data, [args[1]], inbounds=True))
 
-    return array.dtype(_contiguous(array), types.intp), codegen
+    return array.dtype(contiguous(array), types.intp), codegen
 
 
 @intrinsic
@@ -139,12 +143,12 @@ def load(typingctx: TypingContext, array: types.Array, index: types.Integer) -> 
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        value = builder.load(_pointer(context, builder, signature, args, LANES))
+        value = builder.load(pointer(context, builder, signature, args, LANES))
         # of one number: flat indices need not be multiples of LANES
         value.align = n_bytes(llvm_type(signature.args[0].dtype))
         return value
 
-    return Vector(_contiguous(array).dtype)(array, types.intp), codegen
+    return Vector(contiguous(array).dtype)(array, types.intp), codegen
 
 
 @intrinsic
@@ -154,11 +158,11 @@ def store(
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        instruction = builder.store(args[2], _pointer(context, builder, signature, args, LANES))
+        instruction = builder.store(args[2], pointer(context, builder, signature, args, LANES))
         instruction.align = n_bytes(llvm_type(signature.args[0].dtype))
         return context.get_dummy_value()
 
-    return types.void(_contiguous(array), types.intp, Vector(array.dtype)), codegen
+    return types.void(contiguous(array), types.intp, Vector(array.dtype)), codegen
 
 
 @intrinsic
@@ -173,14 +177,14 @@ def load_part(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
         vector = llvm_type(signature.args[0].dtype)
-        pointer = _pointer(context, builder, signature, args, args[2])
+        start = pointer(context, builder, signature, args, args[2])
         align = ir.Constant(ir.IntType(32), n_bytes(vector))
         rest = constant(builder, vector, args[3])
         return _masked(
-            builder, "load", vector, vector, [pointer, align, _lanes_below(builder, args[2]), rest]
+            builder, "load", vector, vector, [start, align, _lanes_below(builder, args[2]), rest]
         )
 
-    return Vector(_contiguous(array).dtype)(array, types.intp, types.intp, array.dtype), codegen
+    return Vector(contiguous(array).dtype)(array, types.intp, types.intp, array.dtype), codegen
 
 
 @intrinsic
@@ -195,13 +199,13 @@ def store_part(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
         vector = llvm_type(signature.args[0].dtype)
-        pointer = _pointer(context, builder, signature, args, args[3])
+        start = pointer(context, builder, signature, args, args[3])
         align = ir.Constant(ir.IntType(32), n_bytes(vector))
-        operands = [args[2], pointer, align, _lanes_below(builder, args[3])]
+        operands = [args[2], start, align, _lanes_below(builder, args[3])]
         _masked(builder, "store", vector, ir.VoidType(), operands)
         return context.get_dummy_value()
 
-    return types.void(_contiguous(array), types.intp, Vector(array.dtype), types.intp), codegen
+    return types.void(contiguous(array), types.intp, Vector(array.dtype), types.intp), codegen
 
 
 @intrinsic
@@ -211,16 +215,16 @@ def prefetch(typingctx: TypingContext, array: types.Array, index: types.Integer)
     ) -> ir.Value:
         flag = ir.IntType(32)
         address = ir.IntType(8).as_pointer()
-        pointer = builder.bitcast(_pointer(context, builder, signature, args, 0), address)
+        start = builder.bitcast(pointer(context, builder, signature, args, 0), address)
         function_type = ir.FunctionType(ir.VoidType(), [address, flag, flag, flag])
         function = cgutils.get_or_insert_function(
             builder.module, function_type, "llvm.prefetch.p0i8"
         )
         # to read, into all caches, data
-        builder.call(function, [pointer, flag(0), flag(3), flag(1)])
+        builder.call(function, [start, flag(0), flag(3), flag(1)])
         return context.get_dummy_value()
 
-    return types.void(_contiguous(array), types.intp), codegen
+    return types.void(contiguous(array), types.intp), codegen
 
 
 @intrinsic
@@ -250,11 +254,11 @@ def splat(typingctx: TypingContext, scalar: types.Float) -> Operation:
 def constant(builder: ir.IRBuilder, vector: ir.VectorType, value: ir.Value | float) -> ir.Value:
     """All lanes equal: `value` is an LLVM scalar, or a Python number."""
     if not isinstance(value, ir.Value):
-        return ir.Constant(vector, [ir.Constant(vector.element, value)] * LANES)
+        return ir.Constant(vector, [ir.Constant(vector.element, value)] * vector.count)
     first = builder.insert_element(
         ir.Constant(vector, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
     )
-    lanes = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    lanes = ir.Constant(ir.VectorType(ir.IntType(32), vector.count), [0] * vector.count)
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), lanes)
 
 
@@ -262,7 +266,7 @@ def call_intrinsic(
     builder: ir.IRBuilder, name: str, vector: ir.VectorType, *args: ir.Value
 ) -> ir.Value:
     """Call the LLVM intrinsic `name` on vectors of one type."""
-    suffix = f"v{LANES}f{n_bytes(vector) * 8}"
+    suffix = f"v{vector.count}f{n_bytes(vector) * 8}"
     function_type = ir.FunctionType(vector, [vector] * len(args))
     return builder.call(
         cgutils.get_or_insert_function(builder.module, function_type, f"llvm.{name}.{suffix}"), args
@@ -274,7 +278,8 @@ def fma(typingctx: TypingContext, x: Vector, y: Vector, z: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        return call_intrinsic(builder, "fma", llvm_type(signature.return_type.dtype), *args)
+        result = signature.return_type
+        return call_intrinsic(builder, "fma", llvm_type(result.dtype, result.n), *args)
 
     return x(x, x, x), codegen
 

@@ -21,7 +21,7 @@ import numba
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from sklearn_struct.compiled import llvm_exp, llvm_vectors
+from sklearn_struct.compiled import llvm_exp, llvm_vectors, llvm_wide_vectors
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.llvm_vectors import LANES
 
@@ -41,22 +41,26 @@ __all__ = [
     "least",
     "load",
     "load_part",
+    "load_wide",
     "maximum",
     "minimum",
     "mul",
     "padded",
     "prefetch",
     "splat",
+    "splat_wide",
     "store",
     "store_part",
+    "store_wide",
     "sub",
     "total",
     "where",
+    "wide_lanes",
     "workspace",
 ]
 
 Index: TypeAlias = int | np.integer[Any]
-Vector: TypeAlias = NDArray[np.floating[Any]]  # eight float64 or float32
+Vector: TypeAlias = NDArray[np.floating[Any]]  # eight float64 or float32, or sixteen float32
 CONFIG: Any = numba.config  # its fields are made when numba is imported
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -115,6 +119,30 @@ def load(array: np.ndarray, index: Index) -> Vector:
 def store(array: np.ndarray, index: Index, value: Vector) -> None:
     """Write eight numbers."""
     array.reshape(-1)[index : index + LANES] = value
+
+
+@_compiled_as(llvm_wide_vectors.wide_lanes)
+def wide_lanes(array: np.ndarray) -> int:
+    """How many numbers of the array fill a line of the caches: 8 of float64, 16 of float32."""
+    return 64 // array.itemsize
+
+
+@_compiled_as(llvm_wide_vectors.load_wide)
+def load_wide(array: np.ndarray, index: Index) -> Vector:
+    """As many numbers as `wide_lanes` says, from `index` on."""
+    return array.reshape(-1)[index : index + 64 // array.itemsize].copy()
+
+
+@_compiled_as(llvm_wide_vectors.store_wide)
+def store_wide(array: np.ndarray, index: Index, value: Vector) -> None:
+    """Write as many numbers."""
+    array.reshape(-1)[index : index + 64 // array.itemsize] = value
+
+
+@_compiled_as(llvm_wide_vectors.splat_wide)
+def splat_wide(scalar: Any) -> Vector:
+    """So many times the scalar, in its float type."""
+    return np.full(64 // scalar.itemsize, scalar)
 
 
 @_compiled_as(llvm_vectors.load_part)

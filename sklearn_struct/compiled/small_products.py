@@ -1,9 +1,8 @@
 """Products of small dense matrices, inside kernels, and their max-plus twin for Viterbi.
 
-Matrices are flat and row-major; their width is a multiple of `LANES`. Four rows times three vectors
-make twelve independent sums, which hide the latency of the multiply-add and use each loaded number
-several times. Every entry of a product is summed in the same order, in whichever tile it falls: a
-row's result does not depend on its neighbours.
+Matrices are flat and row-major; their width is a multiple of `LANES`. Products are made of
+`register_tiles`. Each entry is summed in the same order, in whichever tile it falls: a row's result
+does not depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -11,9 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.register_tiles import (
+    outer_4x1,
+    outer_4x3,
+    outer_4x3_wide,
+    tile_1x1,
+    tile_1x3,
+    tile_4x1,
+    tile_4x3,
+    tile_4x3_wide,
+)
 from sklearn_struct.compiled.simd import (
     LANES,
-    Vector,
     add,
     at,
     fma,
@@ -22,6 +30,7 @@ from sklearn_struct.compiled.simd import (
     splat,
     store,
     total,
+    wide_lanes,
 )
 
 __all__ = [
@@ -49,17 +58,28 @@ def rows_times_matrix(
     The matrix is (n, width).
     """
     # four rows and three vectors at a time use most of the registers, and each number that is
-    # loaded often
-    tiled = n_rows - n_rows % 4
-    wide = width - width % (3 * LANES)
-    for k in range(0, wide, 3 * LANES):
+    # loaded often. Of two or three rows that are left the last one is worked on again: that is
+    # quicker than one after the other, and one alone is quicker than four
+    tiled = n_rows - (1 if n_rows % 4 == 1 else 0)
+    W = wide_lanes(A)
+    wide = width - width % (3 * W)
+    for k in range(0, wide, 3 * W):
         for r in range(0, tiled, 4):
-            _tile_4x3(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
-    for k in range(wide, width, LANES):
+            last = min(tiled - r - 1, 3)
+            tile_4x3_wide(A, a + r * width, last, matrix, k, n, width, out, o + r * width + k)
+    done = wide
+    if W > LANES:
+        done = width - (width - wide) % (3 * LANES)
+        for k in range(wide, done, 3 * LANES):
+            for r in range(0, tiled, 4):
+                last = min(tiled - r - 1, 3)
+                tile_4x3(A, a + r * width, last, matrix, k, n, width, out, o + r * width + k)
+    for k in range(done, width, LANES):
         for r in range(0, tiled, 4):
-            _tile_4x1(A, a + r * width, matrix, k, n, width, out, o + r * width + k)
-    for r in range(tiled, n_rows):
-        row_times_matrix(A, a + r * width, matrix, n, width, out, o + r * width)
+            last = min(tiled - r - 1, 3)
+            tile_4x1(A, a + r * width, last, matrix, k, n, width, out, o + r * width + k)
+    if tiled < n_rows:
+        row_times_matrix(A, a + tiled * width, matrix, n, width, out, o + tiled * width)
 
 
 @inlined
@@ -67,97 +87,11 @@ def row_times_matrix(
     A: np.ndarray, a: int, matrix: np.ndarray, n: int, width: int, out: np.ndarray, o: int
 ) -> None:
     """The same of one row, without a call, which takes longer than a short row."""
-    for k in range(0, width, LANES):
-        _tile_1x1(A, a, matrix, k, n, width, out, o + k)
-
-
-@inlined
-def _tile_4x3(
-    A: np.ndarray, a: int, matrix: np.ndarray, k: int, n: int, width: int, out: np.ndarray, o: int
-) -> None:
-    # twelve names, not an array: each sum stays in a register
-    zero = splat(A.dtype.type(0))
-    a0 = zero
-    a1 = zero
-    a2 = zero
-    b0 = zero
-    b1 = zero
-    b2 = zero
-    c0 = zero
-    c1 = zero
-    c2 = zero
-    d0 = zero
-    d1 = zero
-    d2 = zero
-    b = a + width
-    c = a + 2 * width
-    d = a + 3 * width
-    for j in range(n):
-        m = j * width + k
-        x = load(matrix, m)
-        y = load(matrix, m + LANES)
-        z = load(matrix, m + 2 * LANES)
-        s = splat(at(A, a + j))
-        a0 = fma(s, x, a0)
-        a1 = fma(s, y, a1)
-        a2 = fma(s, z, a2)
-        s = splat(at(A, b + j))
-        b0 = fma(s, x, b0)
-        b1 = fma(s, y, b1)
-        b2 = fma(s, z, b2)
-        s = splat(at(A, c + j))
-        c0 = fma(s, x, c0)
-        c1 = fma(s, y, c1)
-        c2 = fma(s, z, c2)
-        s = splat(at(A, d + j))
-        d0 = fma(s, x, d0)
-        d1 = fma(s, y, d1)
-        d2 = fma(s, z, d2)
-    _store3(out, o, a0, a1, a2)
-    _store3(out, o + width, b0, b1, b2)
-    _store3(out, o + 2 * width, c0, c1, c2)
-    _store3(out, o + 3 * width, d0, d1, d2)
-
-
-@kernel
-def _store3(out: np.ndarray, o: int, x: Vector, y: Vector, z: Vector) -> None:
-    store(out, o, x)
-    store(out, o + LANES, y)
-    store(out, o + 2 * LANES, z)
-
-
-@inlined
-def _tile_4x1(
-    A: np.ndarray, a: int, matrix: np.ndarray, k: int, n: int, width: int, out: np.ndarray, o: int
-) -> None:
-    zero = splat(A.dtype.type(0))
-    w = zero
-    x = zero
-    y = zero
-    z = zero
-    b = a + width
-    c = a + 2 * width
-    d = a + 3 * width
-    for j in range(n):
-        row = load(matrix, j * width + k)
-        w = fma(splat(at(A, a + j)), row, w)
-        x = fma(splat(at(A, b + j)), row, x)
-        y = fma(splat(at(A, c + j)), row, y)
-        z = fma(splat(at(A, d + j)), row, z)
-    store(out, o, w)
-    store(out, o + width, x)
-    store(out, o + 2 * width, y)
-    store(out, o + 3 * width, z)
-
-
-@inlined
-def _tile_1x1(
-    A: np.ndarray, a: int, matrix: np.ndarray, k: int, n: int, width: int, out: np.ndarray, o: int
-) -> None:
-    w = splat(A.dtype.type(0))
-    for j in range(n):
-        w = fma(splat(at(A, a + j)), load(matrix, j * width + k), w)
-    store(out, o, w)
+    wide = width - width % (3 * LANES)
+    for k in range(0, wide, 3 * LANES):
+        tile_1x3(A, a, matrix, k, n, width, out, o + k)
+    for k in range(wide, width, LANES):
+        tile_1x1(A, a, matrix, k, n, width, out, o + k)
 
 
 @kernel
@@ -225,81 +159,14 @@ def add_outer(
 
     `out` is (n, width), and n a multiple of 4.
     """
-    wide = width - width % (3 * LANES)
+    W = wide_lanes(A)
+    wide = width - width % (3 * W)
+    done = width - (width - wide) % (3 * LANES)
     for j in range(0, n, 4):
-        for k in range(0, wide, 3 * LANES):
-            _outer_4x3(A, a + j, V, v + k, n_rows, width, out, j * width + k)
-        for k in range(wide, width, LANES):
-            _outer_4x1(A, a + j, V, v + k, n_rows, width, out, j * width + k)
-
-
-@inlined
-def _outer_4x3(
-    A: np.ndarray, a: int, V: np.ndarray, v: int, n_rows: int, width: int, out: np.ndarray, o: int
-) -> None:
-    p = o + width
-    q = o + 2 * width
-    r = o + 3 * width
-    # sums are kept in registers, over all rows of the block
-    a0 = load(out, o)
-    a1 = load(out, o + LANES)
-    a2 = load(out, o + 2 * LANES)
-    b0 = load(out, p)
-    b1 = load(out, p + LANES)
-    b2 = load(out, p + 2 * LANES)
-    c0 = load(out, q)
-    c1 = load(out, q + LANES)
-    c2 = load(out, q + 2 * LANES)
-    d0 = load(out, r)
-    d1 = load(out, r + LANES)
-    d2 = load(out, r + 2 * LANES)
-    for t in range(n_rows):
-        m = v + t * width
-        i = a + t * width
-        x = load(V, m)
-        y = load(V, m + LANES)
-        z = load(V, m + 2 * LANES)
-        s = splat(at(A, i))
-        a0 = fma(s, x, a0)
-        a1 = fma(s, y, a1)
-        a2 = fma(s, z, a2)
-        s = splat(at(A, i + 1))
-        b0 = fma(s, x, b0)
-        b1 = fma(s, y, b1)
-        b2 = fma(s, z, b2)
-        s = splat(at(A, i + 2))
-        c0 = fma(s, x, c0)
-        c1 = fma(s, y, c1)
-        c2 = fma(s, z, c2)
-        s = splat(at(A, i + 3))
-        d0 = fma(s, x, d0)
-        d1 = fma(s, y, d1)
-        d2 = fma(s, z, d2)
-    _store3(out, o, a0, a1, a2)
-    _store3(out, p, b0, b1, b2)
-    _store3(out, q, c0, c1, c2)
-    _store3(out, r, d0, d1, d2)
-
-
-@inlined
-def _outer_4x1(
-    A: np.ndarray, a: int, V: np.ndarray, v: int, n_rows: int, width: int, out: np.ndarray, o: int
-) -> None:
-    p = o + width
-    q = o + 2 * width
-    r = o + 3 * width
-    w = load(out, o)
-    x = load(out, p)
-    y = load(out, q)
-    z = load(out, r)
-    for t in range(n_rows):
-        i = a + t * width
-        row = load(V, v + t * width)
-        w = fma(splat(at(A, i)), row, w)
-        x = fma(splat(at(A, i + 1)), row, x)
-        y = fma(splat(at(A, i + 2)), row, y)
-        z = fma(splat(at(A, i + 3)), row, z)
-    store(out, o, w)
-    store(out, p, x)
-    store(out, q, y)
-    store(out, r, z)
+        for k in range(0, wide, 3 * W):
+            outer_4x3_wide(A, a + j, V, v + k, n_rows, width, out, j * width + k)
+        if W > LANES:
+            for k in range(wide, done, 3 * LANES):
+                outer_4x3(A, a + j, V, v + k, n_rows, width, out, j * width + k)
+        for k in range(done, width, LANES):
+            outer_4x1(A, a + j, V, v + k, n_rows, width, out, j * width + k)

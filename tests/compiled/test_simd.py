@@ -37,6 +37,14 @@ def _arithmetic(a, s, out):
 
 
 @kernel
+def _wide(a, s, out):
+    n = simd.wide_lanes(a)
+    x = simd.load_wide(a, 1)
+    simd.store_wide(out, 2, simd.fma(x, simd.load_wide(a, 1 + n), simd.splat_wide(s)))
+    return n
+
+
+@kernel
 def _cast_and_keep(a, bits, out, small):
     simd.prefetch(a, 0)
     x = simd.load(a, 0)
@@ -70,6 +78,21 @@ def exp(x, dtype):
     out = np.empty_like(padded)
     _exp(padded, out)
     return out[: len(x)]
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_wide_vectors(dtype):
+    """A line of the caches each, at any place."""
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=40).astype(dtype)
+    out = np.full(40, 7.0, dtype)
+    n = _wide(a, dtype(0.5), out)
+    assert n == 64 // np.dtype(dtype).itemsize
+    expected = a[1 : 1 + n] * a[1 + n : 1 + 2 * n] + dtype(0.5)
+    np.testing.assert_allclose(out[2 : 2 + n], expected, rtol=1e-6, atol=1e-6)
+    assert np.all(out[:2] == 7.0)
+    assert np.all(out[2 + n :] == 7.0)
 
 
 @pytest.mark.twins

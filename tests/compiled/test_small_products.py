@@ -9,8 +9,19 @@ from sklearn_struct.compiled import small_products
 
 INF = np.inf
 DTYPES = [np.float64, np.float32]
-SHAPES = [(1, 8), (3, 8), (8, 8), (9, 16), (17, 24), (22, 24), (25, 32), (50, 56), (64, 64)]
-N_ROWS = [0, 1, 3, 4, 9]
+SHAPES = [
+    (1, 8),
+    (3, 8),
+    (8, 8),
+    (9, 16),
+    (17, 24),
+    (22, 24),
+    (25, 32),
+    (50, 56),
+    (64, 64),
+    (101, 104),
+]
+N_ROWS = [0, 1, 2, 3, 4, 6, 9]
 
 
 def padded_rows(rng, n_rows, n, width, dtype):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -107,3 +110,40 @@ def test_keeping_freed_memory_is_no_more_than_a_hint(monkeypatch):
     keep_freed(1 << 20)
     assert memory._free_one.cache_info().misses == 1
     memory._free_one.cache_clear()
+
+
+def test_other_systems_keep_what_they_keep(monkeypatch):
+    """There is no such function, or no such library."""
+    monkeypatch.setattr(memory, "sys", SimpleNamespace(platform="win32"))
+    asked = []
+    monkeypatch.setattr(memory.ctypes, "CDLL", asked.append)
+    memory.give_back()
+    assert asked == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_freed_pages_go_back():
+    """Blocks below one that stays are kept until they are asked for."""
+
+    def resident():
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * 4096
+
+    library = ctypes.CDLL(None)
+    if not hasattr(library, "malloc_trim"):
+        pytest.skip("another C library than GNU's")
+    malloc = library.malloc
+    free = library.free
+    malloc.restype = ctypes.c_void_p
+    free.argtypes = [ctypes.c_void_p]
+    # small ones come from the heap; the last one stays, so that its end cannot go back by itself
+    blocks = [malloc(4096) for _ in range(20_000)]
+    for block in blocks:
+        ctypes.memset(block, 1, 4096)
+    for block in blocks[:-1]:
+        free(block)
+    before = resident()
+    memory.give_back()
+    after = resident()
+    free(blocks[-1])
+    assert before - after > 40 * 2**20

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from sklearn_struct.compiled.threads import Pool
+from sklearn_struct.containers.memory_checks import give_back
 from sklearn_struct.encoding.sequences import largest_sum
 from sklearn_struct.estimators.fitting import sample_weights
 from sklearn_struct.estimators.fitting.base_sequence import Sequences
 from sklearn_struct.estimators.fitting.base_structured import BaseStructured
 from sklearn_struct.estimators.fitting.finite_scores import check_learned
-from sklearn_struct.estimators.fitting.free_memory import give_back
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress

@@ -59,6 +59,7 @@ __all__ = ["expectations", "marginals", "marginals_by_row", "tangent"]
 # ranges of scores, by bytes of a number, within which nothing can underflow that matters
 _NEAR = {8: 600.0, 4: 60.0}
 _LARGE = 1 << 20  # bytes
+STRETCH = 64  # rows of steps that are added up at once, while they are in the first cache
 
 
 def marginals(
@@ -379,15 +380,20 @@ def _add_edge_sum(first: np.ndarray, work: Lattice, K: int, out_edge: np.ndarray
     E = work.E
     pairs = work.pairs
     tiles = (K + 3) // 4 * 4
-    for t in range(len(first) - 2):
-        # the steps of a chain that is alone lie one behind the other
-        is_alone = first[t + 1] - first[t] == 1
-        n = (first[-1] if is_alone else first[t + 2]) - first[t + 1]
+    t = 0
+    while t < len(first) - 2:
+        n = first[t + 1] - first[t]
+        # steps of as many sequences lie one behind the other: together they read and write the
+        # sums once
+        stop = t + 1
+        n_pairs = first[stop + 1] - first[t + 1]
+        while stop < len(first) - 2 and first[stop + 1] - first[stop] == n and n_pairs < STRETCH:
+            stop += 1
+            n_pairs = first[stop + 1] - first[t + 1]
         # alpha times v summed over all edges first, and E once at the end: it is the same for all;
         # whole tiles of four labels; those behind the last one are padding, which is 0
-        add_outer(work.A, first[t] * P, work.U, first[t + 1] * P, n, tiles, P, pairs)
-        if is_alone:
-            break
+        add_outer(work.A, first[t] * P, work.U, first[t + 1] * P, n_pairs, tiles, P, pairs)
+        t = stop
     for j in range(K):
         for k in range(K):
             if E[j * P + k] > 0.0:  # the sum of a forbidden pair may be inf
