@@ -78,27 +78,22 @@ def argmax(
         # no back-pointers are kept: the way back finds the best predecessor again, at one label a
         # token instead of K
         delta = workspace((n_rows * P,), node.dtype)
-        table = workspace((K, P), node.dtype)
-        # scores of the edges into each label, and of no edge
-        # transposed, so that scores into one label are consecutive
-        columns = np.zeros((K + 1, P), node.dtype)
+        table = workspace((K * P,), node.dtype)
         if edge.shape[0] == 1:
-            table[:] = -np.inf
-            table[:, :K] = edge.reshape(K, K)
-            columns[:K, :K] = edge.reshape(K, K).T
-            _best_arrivals(node, structure.offsets, *places, delta, table.reshape(-1))
+            _best_arrivals(potentials, structure.offsets, *places, delta, table)
         else:
-            _best_arrivals_by_edge(potentials, structure, places, delta, table.reshape(-1))
-        # the label of the next token, K if there is none
-        following = np.full(len(places.order), K)
-        _trace_back(edge, K, delta, structure, places, columns.reshape(-1), following, labels)
+            _best_arrivals_by_edge(potentials, structure, places, delta, table)
+        # memory is taken here: a kernel that makes arrays takes twice as long to compile
+        columns = np.zeros((K + 1) * P, node.dtype)
+        following = np.empty(len(places.order), np.int64)
+        _trace_back(edge, K, delta, structure, places, columns, following, labels)
     if score is not None:
         path_score(potentials, structure, labels, score)
 
 
 @uncounted
 def _best_arrivals(
-    node: np.ndarray,
+    potentials: Pairs,
     offsets: np.ndarray,
     first: np.ndarray,
     order: np.ndarray,
@@ -111,8 +106,10 @@ def _best_arrivals(
     Up to three rows too many are computed in each step, whole tiles being quicker; the next step
     overwrites them.
     """
+    node = potentials.node
     K = node.shape[1]
     P = padded(K)
+    _pad_table(potentials.edge, 0, K, table)
     for i in range(first[1] * P, (first[1] + SPARE) * P):
         delta[i] = 0.0
     for t in range(len(first) - 1):
@@ -160,8 +157,8 @@ def _trace_back(
 ) -> None:
     """Write the labels of each sequence along the maxima of delta, all sequences side by side.
 
-    `columns` has the scores into each label, P numbers each, and zeros behind the last; with tables
-    for each edge it is room for these. `following` has the label of the next token.
+    `columns`, of zeros, and `following` are room for the scores of edges into each label, and of no
+    edge, and for the label of each sequence's next token.
     """
     offsets = structure.offsets
     edge_offsets = structure.edge_offsets
@@ -170,6 +167,13 @@ def _trace_back(
     low = delta.dtype.type(-np.inf)
     P = padded(K)
     step = 0 if edge.shape[0] == 1 else 1
+    if step == 0:
+        for j in range(K):
+            for k in range(K):
+                # transposed, so that scores into one label are consecutive
+                columns[k * P + j] = edge[step, j * K + k]
+    for r in range(len(order)):
+        following[r] = K  # there is none
     # step by step through all sequences, since the loads of one hide the latency of another
     for t in range(len(first) - 2, -1, -1):
         for r in range(first[t + 1] - first[t]):
