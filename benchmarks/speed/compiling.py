@@ -103,6 +103,5 @@ BENCHMARKS = {
         "CPU seconds of import, compiling and first fit, cold and warm",
         CONTESTANTS,
         goals,
-        beside="scikit-learn",
     )
 }
