@@ -5,19 +5,23 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from sklearn_struct import exceptions, metrics
-from sklearn_struct.containers.cliques import Cliques
-from sklearn_struct.containers.graph_array import GraphArray
-from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.containers.typed_nodes import TypedNodes
-from sklearn_struct.encoding.features.input_label_products import ProductFeatures
-from sklearn_struct.encoding.features.lexicon import Lexicon
-from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
-from sklearn_struct.encoding.features.templates import FeatureTemplates
-from sklearn_struct.encoding.features.token_transformer import TokenTransformer
-from sklearn_struct.encoding.features.token_windows import TokenWindows
-from sklearn_struct.encoding.features.union import SequenceUnion
-from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
+from sklearn_struct._uncollected import uncollected as _uncollected
+
+# numba and scikit-learn make more than 100,000 objects when they are imported, and no garbage
+with _uncollected(lasting=True):
+    from sklearn_struct import exceptions, metrics
+    from sklearn_struct.containers.cliques import Cliques
+    from sklearn_struct.containers.graph_array import GraphArray
+    from sklearn_struct.containers.sequence_array import SequenceArray
+    from sklearn_struct.containers.typed_nodes import TypedNodes
+    from sklearn_struct.encoding.features.input_label_products import ProductFeatures
+    from sklearn_struct.encoding.features.lexicon import Lexicon
+    from sklearn_struct.encoding.features.prototypes import PrototypeFeatures
+    from sklearn_struct.encoding.features.templates import FeatureTemplates
+    from sklearn_struct.encoding.features.token_transformer import TokenTransformer
+    from sklearn_struct.encoding.features.token_windows import TokenWindows
+    from sklearn_struct.encoding.features.union import SequenceUnion
+    from sklearn_struct.encoding.features.vectorizer import SequenceVectorizer
 
 if _TYPE_CHECKING:
     from sklearn_struct.estimators.chains.ge_crf import GECRF
@@ -147,10 +151,11 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return _import_module(f"sklearn_struct.{name}")
-    if name in _ESTIMATORS:
-        return getattr(_import_module(f"sklearn_struct.estimators.{_ESTIMATORS[name]}"), name)
+    with _uncollected(lasting=True):
+        if name in _MODULES:
+            return _import_module(f"sklearn_struct.{name}")
+        if name in _ESTIMATORS:
+            return getattr(_import_module(f"sklearn_struct.estimators.{_ESTIMATORS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -22,7 +22,7 @@ PACKAGE = Path(sklearn_struct.__file__).parent
 
 # A room imports only rooms of lines above its own, and `exceptions`, which belongs to all.
 FLOORS = [
-    ["_warning"],
+    ["_warning", "_uncollected"],
     ["compiled"],
     ["containers"],
     ["inference"],

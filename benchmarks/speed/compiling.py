@@ -1,11 +1,12 @@
 """What the first fit of a process costs, with an empty cache of compiled kernels and with a full
-one.
+one; what an import costs, beside one of scikit-learn.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,12 @@ FORMS = {
 COMPILING = "cold fit - warm fit, CPU s"
 IMPORT = "warm: import"
 RECOMPILED = "warm: kernels compiled in fit"
+IMPORTS = {
+    "sklearn_struct": "from sklearn_struct import FeatureTemplates, LinearChainCRF",
+    "scikit-learn": "import sklearn.linear_model, sklearn.pipeline",
+}
+TIMED = "import time; start = time.process_time(); {}; print(time.process_time() - start)"
+ROUNDS = 5
 
 
 def first_fits(form: tuple[str, str, str], watch: Stopwatch) -> dict[str, float]:
@@ -44,6 +51,19 @@ def first_fits(form: tuple[str, str, str], watch: Stopwatch) -> dict[str, float]
     return figures | {COMPILING: figures["cold: fit"] - figures["warm: fit"]}
 
 
+def imports(watch: Stopwatch) -> dict[str, float]:
+    """Median CPU seconds of imports, each in a fresh process, in turns."""
+    seconds: dict[str, list[float]] = {name: [] for name in IMPORTS}
+    # the first of each may write bytecode
+    for r in range(1 + ROUNDS):
+        for name, line in IMPORTS.items():
+            command = [sys.executable, "-c", TIMED.format(line)]
+            answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+            if r > 0:
+                seconds[name].append(float(answer))
+    return {f"import of {name}": statistics.median(several) for name, several in seconds.items()}
+
+
 def goals(medians: Medians) -> list[Goal]:
     return [
         *(
@@ -55,6 +75,15 @@ def goals(medians: Medians) -> list[Goal]:
                 True,
             )
             for form in ("strings", "columns")
+        ),
+        Goal(
+            "warm import, against sklearn.linear_model and pipeline",
+            medians.ratio(
+                ("imports", "import of sklearn_struct"), ("imports", "import of scikit-learn")
+            ),
+            1.15,
+            1.3,
+            True,
         ),
         Goal("4. warm import, CPU s", medians.figure("strings", IMPORT), 1.2, 1.2, True),
         Goal(
@@ -68,8 +97,11 @@ def goals(medians: Medians) -> list[Goal]:
 
 
 CONTESTANTS = {name: partial(first_fits, form) for name, form in FORMS.items()}
+CONTESTANTS["imports"] = imports
 BENCHMARKS = {
     "compiling": Benchmark(
-        "CPU seconds of import, compiling and first fit, cold and warm", CONTESTANTS, goals
+        "CPU seconds of import, compiling and first fit, cold and warm",
+        CONTESTANTS,
+        goals,
     )
 }

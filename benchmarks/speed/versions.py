@@ -23,6 +23,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from lib.goals import Goal, print_goals
+
 BENCHMARKS = Path(__file__).resolve().parents[1]
 HERE = BENCHMARKS.parent
 TESTS = HERE / "tests"
@@ -276,6 +278,15 @@ def geometric_mean(ratios: list[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
+def goals(rows: list[Comparison]) -> list[Goal]:
+    """What is promised of the first fit of a process that must compile kernels."""
+    return [
+        Goal("cold first fit, against the version before", row.ratio, 0.7, 0.88, True)
+        for row in rows
+        if row.name == f"{START}: {COLD['fit']}"
+    ]
+
+
 def _print_comparisons(rounds: dict[str, list[Round]]) -> int:
     """The table; 1 if a case is slower, or all are a little."""
     rows = [row for group, done in rounds.items() for row in compared(group, done)]
@@ -296,4 +307,5 @@ def _print_comparisons(rounds: dict[str, list[Round]]) -> int:
     pairs = sorted(set(map(len, rounds.values())))
     print(f"{len(rows)} cases, pairs: {' or '.join(map(str, pairs))}; slower: {n_slower}", end="")
     print(f"; mean at most {HIGHEST_MEAN}: {'yes' if mean <= HIGHEST_MEAN else 'NO'}")
+    print_goals(goals(rows))
     return int(n_slower > 0 or mean > HIGHEST_MEAN)

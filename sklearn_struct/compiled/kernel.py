@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import mmap
 from collections.abc import Callable
 from functools import wraps
@@ -10,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numba
 
+from sklearn_struct._uncollected import uncollected
 from sklearn_struct.compiled.cache import keep
 
 __all__ = ["STEPS", "inlined", "kernel", "uncounted"]
@@ -77,24 +77,13 @@ def _compiled(
 
 
 def _uncollected(compile_signature: Callable[P, R]) -> Callable[P, R]:
-    """The same without garbage collections, and only if there is memory for it.
-
-    While numba makes its many objects, collections would look at all others again and again. An
-    eighth of the time is saved.
-    """
+    """The same without garbage collections, and only if there is memory for it."""
 
     @wraps(compile_signature)
     def compile_at_once(*args: P.args, **kwargs: P.kwargs) -> R:
         _need_memory()
-        enabled = gc.isenabled()
-        # compiling makes many objects and hardly any garbage: collections were an eighth of its
-        # time
-        gc.disable()
-        try:
+        with uncollected():
             return compile_signature(*args, **kwargs)
-        finally:
-            if enabled:
-                gc.enable()
 
     return compile_at_once
 

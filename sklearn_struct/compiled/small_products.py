@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
 from sklearn_struct.compiled.register_tiles import (
     outer_4x1,
     outer_4x3,
@@ -82,11 +82,11 @@ def rows_times_matrix(
         row_times_matrix(A, a + tiled * width, matrix, n, width, out, o + tiled * width)
 
 
-@inlined
+@uncounted
 def row_times_matrix(
     A: np.ndarray, a: int, matrix: np.ndarray, n: int, width: int, out: np.ndarray, o: int
 ) -> None:
-    """The same of one row, without a call, which takes longer than a short row."""
+    """The same of one row."""
     wide = width - width % (3 * LANES)
     for k in range(0, wide, 3 * LANES):
         tile_1x3(A, a, matrix, k, n, width, out, o + k)

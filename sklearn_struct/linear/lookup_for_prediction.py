@@ -117,7 +117,7 @@ def _look_up(
     s = np.uint64(0)
     for p in range(len(features)):
         c = at(code, at(features, p))
-        rows[p] = max(c, 0)
+        rows[p] = c if c > 0 else 0
         # written in any case, and kept by counting it: a branch here would be guessed wrong often
         single[s] = p
         s += np.uint64(c < 0)

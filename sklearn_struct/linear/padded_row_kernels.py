@@ -224,14 +224,14 @@ def put_singles(
     first: int,
     places: np.ndarray,
     values: np.ndarray,
+    K: int,
 ) -> None:
     data = X.data
     step = X.step
-    R_flat = R.reshape(-1)
-    o = first * R.shape[1]
-    for p in range(X.indptr[first], X.indptr[first + len(R)]):
+    o = first * K
+    for p in range(X.indptr[first], X.indptr[first + len(R) // K]):
         prefetch(values, np.int64(at(places, p + AHEAD)))
-        values[at(places, p)] = at(data, p * step) * at(R_flat, at(sources, p) - o)
+        values[at(places, p)] = at(data, p * step) * at(R, at(sources, p) - o)
 
 
 @kernel
@@ -254,6 +254,7 @@ def singles_forward(
     first: int,
     scales: np.ndarray,
     out: np.ndarray,
+    K: int,
 ) -> None:
     """Add the values of single-label features, which stand at flat `places` of the potentials.
 
@@ -262,9 +263,8 @@ def singles_forward(
     indices = X.indices
     data = X.data
     step = X.step
-    flat = out.reshape(-1)
-    o = first * out.shape[1]
-    for p in range(X.indptr[first], X.indptr[first + len(out)]):
+    o = first * K
+    for p in range(X.indptr[first], X.indptr[first + len(out) // K]):
         i = np.int64(at(indices, p)) * len(scales)
         later = np.int64(at(indices, p + AHEAD)) * len(scales)
         prefetch(weights, later)
@@ -272,7 +272,7 @@ def singles_forward(
             x = out.dtype.type(scales[copy] * at(data, p * step))
             # `at` reads without numba's care for negative indices, which costs more than the
             # addition
-            flat[at(places, p) - o] += x * at(weights, i + copy)
+            out[at(places, p) - o] += x * at(weights, i + copy)
 
 
 @kernel

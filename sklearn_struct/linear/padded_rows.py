@@ -113,7 +113,9 @@ class RowsMap:
     def expand(self, w: np.ndarray, W: np.ndarray) -> None:
         """Write the compact `w` into W; entries of pairs that have no weight are left alone."""
         expand(w, self.rows, padded(self.width), self.single_pairs, W)
-        read_lists(w, self.few, W[self._n_numbers :])
+        # each kernel that a small fit does without is one that its process need not compile
+        if len(self.few.labels):
+            read_lists(w, self.few, W[self._n_numbers :])
 
     def compress(self, W: np.ndarray) -> np.ndarray:
         w = np.zeros(self.size)
@@ -136,7 +138,15 @@ class RowsMap:
         table, singles, few = self._split(W, len(scales))
         rows_forward(self.entries, table, rows.start, scales, out)
         if len(singles):
-            singles_forward(self.singles, self.single_places, singles, rows.start, scales, out)
+            singles_forward(
+                self.singles,
+                self.single_places,
+                singles,
+                rows.start,
+                scales,
+                out.reshape(-1),
+                self.width,
+            )
         if len(few):
             few_forward(self.few_values, self.few, few, rows.start, scales, out)
 
@@ -216,7 +226,15 @@ class _RowsTranspose:
         single numbers go where they are summed.
         """
         put(R, self.R, rows.start - first)
-        put_singles(self.of.singles, self.of.single_places, R, rows.start, self.places, self.values)
+        put_singles(
+            self.of.singles,
+            self.of.single_places,
+            R.reshape(-1),
+            rows.start,
+            self.places,
+            self.values,
+            self.of.width,
+        )
 
     def add(self, pool: Pool, w: int, out: np.ndarray) -> None:
         """Add ``X[rows].T @ R``, compact, of the rows of window w.
@@ -252,11 +270,13 @@ class _RowsTranspose:
                 ONE,
                 self.tables[c],
             )
-            sums = np.empty((cold[c, 1] - cold[c, 0], of.width), self.R.dtype)
-            rows_forward(window.cold.values, self.R, cold[c, 0], ONE, sums)
-            which = window.cold.features[cold[c, 0] : cold[c, 1]] + of.n_hot
-            add_rows(sums.reshape(-1), of.width, of.rows, which, self.sums)
-            few_sums(window.few, of.few, self.R, self.stride, few[c], self.few_sums)
+            if cold[c, 1] > cold[c, 0]:
+                sums = np.empty((cold[c, 1] - cold[c, 0], of.width), self.R.dtype)
+                rows_forward(window.cold.values, self.R, cold[c, 0], ONE, sums)
+                which = window.cold.features[cold[c, 0] : cold[c, 1]] + of.n_hot
+                add_rows(sums.reshape(-1), of.width, of.rows, which, self.sums)
+            if few[c, 1] > few[c, 0]:
+                few_sums(window.few, of.few, self.R, self.stride, few[c], self.few_sums)
             if last:
                 singles_sum(self.values, self.single_bounds, self.single_pairs, single[c], out)
 
@@ -265,7 +285,8 @@ class _RowsTranspose:
             hot = np.sum(self.tables, axis=0)
             compress(hot, self.stride, of.rows, of.n_hot, self.sums)
             add_lists(self.sums, of.rows, out)
-            add_lists(self.few_sums, of.few, out)
+            if len(self.few_sums):
+                add_lists(self.few_sums, of.few, out)
 
 
 def _places(indptr: np.ndarray, labels: np.ndarray, width: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel, uncounted
+from sklearn_struct.compiled.kernel import inlined, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
     cast,
@@ -224,7 +224,7 @@ def _lattice(places: Steps, potentials: Pairs) -> Lattice:
     return Lattice(U, A, B, np.empty(n_rows, dtype), E, E_T, pairs, mass, spread)
 
 
-@kernel
+@uncounted
 def _sweep(
     potentials: Pairs,
     structure: Links,
@@ -259,7 +259,7 @@ def _sweep(
     return is_safe(order, spread, near, log_Z)
 
 
-@uncounted
+@inlined
 def _exp_nodes(
     node: np.ndarray,
     offsets: np.ndarray,
@@ -293,7 +293,7 @@ def _exp_nodes(
         spread[r] = -least(low)
 
 
-@uncounted
+@inlined
 def _forward(
     edge_offsets: np.ndarray, places: Steps, work: Lattice, K: int, top: float, log_Z: np.ndarray
 ) -> None:
@@ -322,7 +322,7 @@ def _forward(
         log_Z[order[r]] += np.log(mass[r]) + (top * n_edges if n_edges > 0 else 0.0)
 
 
-@uncounted
+@inlined
 def _backward(
     first: np.ndarray, U: np.ndarray, B: np.ndarray, E_T: np.ndarray, K: int, norms: np.ndarray
 ) -> None:
@@ -338,7 +338,7 @@ def _backward(
         n_next = first[t + 1] - first[t]
 
 
-@uncounted
+@inlined
 def _add_nodes(
     offsets: np.ndarray,
     first: np.ndarray,
@@ -364,7 +364,7 @@ def _add_nodes(
                 store_part(out_node, o + k, fma(a, cast(load(B, m + k), out_node), row), K - k)
 
 
-@kernel
+@uncounted
 def _add_marginals(
     offsets: np.ndarray, places: Steps, weight: np.ndarray, work: Lattice, out: Pairs
 ) -> None:
@@ -373,7 +373,7 @@ def _add_marginals(
     _add_edge_sum(places.first, work, out.node.shape[1], out.edge)
 
 
-@uncounted
+@inlined
 def _add_edge_sum(first: np.ndarray, work: Lattice, K: int, out_edge: np.ndarray) -> None:
     """Add weighted marginals alpha_t(j) E(j, k) v_{t+1}(k) of all edges, which share one table."""
     P = padded(K)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
     add,
@@ -71,27 +71,30 @@ def argmax(
     """
     node, edge = potentials
     places = steps(structure.offsets, np.ones(len(structure.offsets) - 1))
-    P = padded(node.shape[1])
+    K = node.shape[1]
+    P = padded(K)
     if len(places.order):
         n_rows = places.first[-1] + SPARE
         # no back-pointers are kept: the way back finds the best predecessor again, at one label a
         # token instead of K
-        room = workspace(((n_rows + node.shape[1]) * P,), node.dtype)
+        room = workspace(((n_rows + K) * P,), node.dtype)
         delta = room[: n_rows * P]
         table = room[n_rows * P :]
         if edge.shape[0] == 1:
-            _pad_table(edge, 0, node.shape[1], table)
-            _best_arrivals(node, structure.offsets, *places, delta, table)
+            _best_arrivals(potentials, structure.offsets, *places, delta, table)
         else:
             _best_arrivals_by_edge(potentials, structure, places, delta, table)
-        _trace_back(edge, node.shape[1], delta, structure, places, labels)
+        # memory is taken here: a kernel that makes arrays takes twice as long to compile
+        columns = np.zeros((K + 1) * P, node.dtype)
+        following = np.empty(len(places.order), np.int64)
+        _trace_back(edge, K, delta, structure, places, columns, following, labels)
     if score is not None:
         path_score(potentials, structure, labels, score)
 
 
-@kernel
+@uncounted
 def _best_arrivals(
-    node: np.ndarray,
+    potentials: Pairs,
     offsets: np.ndarray,
     first: np.ndarray,
     order: np.ndarray,
@@ -104,8 +107,10 @@ def _best_arrivals(
     Up to three rows too many are computed in each step, whole tiles being quicker; the next step
     overwrites them.
     """
+    node = potentials.node
     K = node.shape[1]
     P = padded(K)
+    _pad_table(potentials.edge, 0, K, table)
     for i in range(first[1] * P, (first[1] + SPARE) * P):
         delta[i] = 0.0
     for t in range(len(first) - 1):
@@ -140,16 +145,22 @@ def _best_arrivals_by_edge(
         _add_rows(node, structure.offsets, order, t, n, delta, row * P)
 
 
-@kernel
+@uncounted
 def _trace_back(
     edge: np.ndarray,
     K: int,
     delta: np.ndarray,
     structure: Links,
     places: Steps,
+    columns: np.ndarray,
+    following: np.ndarray,
     labels: np.ndarray,
 ) -> None:
-    """Write the labels of each sequence along the maxima of delta, all sequences side by side."""
+    """Write the labels of each sequence along the maxima of delta, all sequences side by side.
+
+    `columns`, of zeros, and `following` are room for the scores of edges into each label, and of no
+    edge, and for the label of each sequence's next token.
+    """
     offsets = structure.offsets
     edge_offsets = structure.edge_offsets
     first = places.first
@@ -157,15 +168,14 @@ def _trace_back(
     low = delta.dtype.type(-np.inf)
     P = padded(K)
     step = 0 if edge.shape[0] == 1 else 1
-    # scores of the edges into each label, and of no edge
-    # transposed, so that scores into one label are consecutive
-    columns = np.zeros((K + 1) * P, delta.dtype)
     if step == 0:
         for j in range(K):
             for k in range(K):
+                # transposed, so that scores into one label are consecutive
                 columns[k * P + j] = edge[step, j * K + k]
+    for r in range(len(order)):
+        following[r] = K  # there is none
     # step by step through all sequences, since the loads of one hide the latency of another
-    following = np.full(len(order), K)  # the label of the next token, K if there is none
     for t in range(len(first) - 2, -1, -1):
         for r in range(first[t + 1] - first[t]):
             i = at(order, r)
@@ -188,7 +198,8 @@ def _trace_back(
                 k = P - v * LANES
                 lane = where(add(load(delta, row + k), load(columns, c + k)), top)
                 label = k + lane if lane < LANES else label
-            label = min(label, K - 1)  # whatever the scores are: behind the last label stands -inf
+            # whatever the scores are: behind the last label stands -inf
+            label = label if label < K else K - 1
             following[r] = labels[at(offsets, i) + t] = label
 
 
@@ -200,7 +211,7 @@ def longest(offsets: np.ndarray) -> int:
     return longest
 
 
-@kernel
+@inlined
 def _pad_table(edge: np.ndarray, e: int, K: int, table: np.ndarray) -> None:
     P = padded(K)
     for j in range(K):
@@ -208,7 +219,7 @@ def _pad_table(edge: np.ndarray, e: int, K: int, table: np.ndarray) -> None:
             table[j * P + k] = edge[e, j * K + k] if k < K else -np.inf
 
 
-@kernel
+@inlined
 def _add_rows(
     node: np.ndarray,
     offsets: np.ndarray,

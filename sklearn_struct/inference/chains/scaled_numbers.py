@@ -73,7 +73,7 @@ def _are_possible(node: np.ndarray, first: int, end: int) -> bool:
     return True
 
 
-@kernel
+@inlined
 def is_safe(order: np.ndarray, spread: np.ndarray, near: float, log_Z: np.ndarray) -> bool:
     """Whether no sequence can have lost anything: cheap and sufficient. Only what fails it is
     looked at number by number.

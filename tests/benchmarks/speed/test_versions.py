@@ -53,6 +53,23 @@ def test_cases_of_too_short_a_time_are_left_out():
     assert compared("np", []) == []
 
 
+@pytest.mark.parametrize(
+    ("after", "verdict"), [(0.7, "met"), (0.88, "least met"), (0.89, "MISSED")]
+)
+def test_a_cold_first_fit_has_a_goal(after, verdict):
+    from speed.versions import COLD, START, compared, goals
+
+    names = {"fit": COLD["fit"], "warm": "warm: first fit"}
+    done = [
+        {side: dict.fromkeys(names.values(), seconds) for side, seconds in sides.items()}
+        for sides in [{"before": 1.0, "after": after, "again": 1.0}] * 3
+    ]
+    [goal] = goals(compared(START, done))
+    assert goal.value == pytest.approx(after)
+    assert goal.verdict() == verdict
+    assert goals(compared("np", done)) == []
+
+
 def test_the_geometric_mean_takes_factors_alike():
     from speed.versions import geometric_mean
 
