@@ -22,7 +22,7 @@ from sklearn_struct import (
     SequenceArray,
     SequenceVectorizer,
 )
-from sklearn_struct.encoding.features import templates
+from sklearn_struct.encoding.features import learned_templates
 from sklearn_struct.exceptions import (
     EmptyDataError,
     InputTypeError,
@@ -691,7 +691,7 @@ def test_names_of_features_are_compared_whoever_makes_them(fitted_on, other, ask
 
 def test_names_of_equal_templates_are_compared_unspelt(monkeypatch):
     model = LinearChainCRF().fit(NAMERS["templates"](), [["x", "y"]])
-    monkeypatch.setattr(templates, "_names", lambda *_: pytest.fail("spelt out"))
+    monkeypatch.setattr(learned_templates, "_names", lambda *_: pytest.fail("spelt out"))
     assert model.predict(NAMERS["same templates"]())[0] == ["x", "y"]
 
 
