@@ -43,7 +43,8 @@ def test_what_lasts_is_old_and_is_collected_when_it_is_garbage():
     assert any(thing is circle for thing in gc.get_objects(2))
     del circle
     gc.collect()
-    assert not any(isinstance(thing, Circle) for thing in gc.get_objects())
+    # proxies of others' objects answer for what they stand for, and that may be gone
+    assert not any(type(thing) is Circle for thing in gc.get_objects())
 
 
 def test_frozen_objects_stay_frozen():
