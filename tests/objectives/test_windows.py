@@ -45,15 +45,15 @@ def test_no_blocks():
     assert windows([], 3) == []
 
 
-@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::2])
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::5])
 def test_the_same_gradient(monkeypatch, options):
     """Also of cliques' weights and intercepts, whose sums go over all windows; with the same bits
     for any number of threads.
     """
     rng = np.random.default_rng(0)
-    lengths = np.full(3000, 20)
+    lengths = np.full(1800, 20)
     model = naive.linear_model(rng, lengths, **options)
-    data = TrainingData(model.structure, Evidence(model.y), rng.uniform(0, 2, size=3000))
+    data = TrainingData(model.structure, Evidence(model.y), rng.uniform(0, 2, size=1800))
 
     def objective():
         return LinearObjective(model.potentials, LogLikelihood(Chain()), Chain(), data)
