@@ -29,6 +29,7 @@ __all__ = [
     "even_parts",
     "go_on",
     "in_parts",
+    "longest",
     "parts",
     "patiently",
     "spare_threads",
@@ -302,6 +303,11 @@ def parts(n: int, n_parts: int = N_PARTS) -> list[slice]:
     """
     bounds = np.linspace(0, n, n_parts + 1).astype(int).tolist()
     return [slice(*pair) for pair in pairwise(bounds)]
+
+
+def longest(ranges: list[slice]) -> int:
+    """How many numbers the longest of some ranges has: 0 without any."""
+    return max((part.stop - part.start for part in ranges), default=0)
 
 
 def even_parts(indptr: np.ndarray, n_parts: int = N_PARTS) -> np.ndarray:

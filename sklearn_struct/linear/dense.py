@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sklearn_struct.compiled.threads import N_PARTS, Pool, parts
+from sklearn_struct.compiled.threads import N_PARTS, Pool, longest, parts
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["DenseMap", "WholeWeights"]
@@ -79,8 +79,7 @@ class _DenseTranspose:
     def __init__(self, X: np.ndarray, width: int, dtype: np.dtype, windows: list[slice]) -> None:
         self.X = X
         self.windows = windows
-        longest = max((rows.stop - rows.start for rows in windows), default=0)
-        self.R = np.empty((longest, width), dtype=dtype)
+        self.R = np.empty((longest(windows), width), dtype=dtype)
 
     def put(self, R: np.ndarray, rows: slice, first: int) -> None:
         """Keep the residuals of some rows of the window that begins with row `first`."""

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from sklearn_struct.compiled.simd import LANES, aligned, padded
-from sklearn_struct.compiled.threads import N_PARTS, Pool, even_parts, parts
+from sklearn_struct.compiled.threads import N_PARTS, Pool, even_parts, longest, parts
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.linear.few_labels import (
     few_forward,
@@ -198,8 +198,7 @@ class _RowsTranspose:
         self.of = of
         self.stride = padded(of.width)
         self.no_masks = np.empty(0, dtype=np.uint8)  # the sums of unobserved pairs are never read
-        longest = max((rows.stop - rows.start for rows in windows), default=0)
-        self.R = aligned(longest * self.stride, dtype)
+        self.R = aligned(longest(windows) * self.stride, dtype)
         # a table for each part: their sum is made in one order, whatever the threads. Each window
         # reads all of them: of several, each has fewer parts
         n_tables = N_PARTS if len(windows) == 1 else N_PARTS // 2

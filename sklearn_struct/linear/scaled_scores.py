@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sklearn_struct.compiled.threads import N_PARTS, Pool, parts
+from sklearn_struct.compiled.threads import N_PARTS, Pool, longest, parts
 from sklearn_struct.linear.dense import WholeWeights
 from sklearn_struct.linear.vectors_side_by_side import ONE
 
@@ -57,8 +57,7 @@ class _ScaleTranspose:
     def __init__(self, scale_map: ScaleMap, dtype: np.dtype, windows: list[slice]) -> None:
         self.map = scale_map
         self.windows = windows
-        longest = max((rows.stop - rows.start for rows in windows), default=0)
-        self.R = np.empty((longest, scale_map.X.shape[1]), dtype=dtype)
+        self.R = np.empty((longest(windows), scale_map.X.shape[1]), dtype=dtype)
 
     def put(self, R: np.ndarray, rows: slice, first: int) -> None:
         """Keep the residuals of some rows of the window that begins with row `first`."""

@@ -54,7 +54,7 @@ class _Sample(NamedTuple):
 
 
 class SampledDerivatives:
-    """A sample of the derivatives of each term, about a `KEPT`-th of them."""
+    """A sample of the derivatives of each term, at most a share `KEPT` of them."""
 
     def __init__(self, n_terms: int, rng: np.random.RandomState) -> None:
         self.of_terms: list[_Sample | None] = [None] * n_terms

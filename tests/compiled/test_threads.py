@@ -337,3 +337,8 @@ def test_a_pool_waits_for_a_thread_that_starts_while_ctrl_c_comes(monkeypatch):
     with pytest.raises(KeyboardInterrupt), Pool(2) as pool:
         pool.map(work, 2)
     assert sorted(ended) == [0, 1]
+
+
+def test_longest_range():
+    assert threads.longest([slice(0, 3), slice(3, 10), slice(10, 12)]) == 7
+    assert threads.longest([]) == 0
