@@ -18,6 +18,7 @@ from sklearn_struct.inference.chains import (
     first_order_decoding,
     second_order,
     second_order_decoding,
+    second_order_tangent,
 )
 from sklearn_struct.inference.chains.flat_tuples import PairRows, links, tables
 
@@ -105,7 +106,9 @@ class Chain(Inference):
         mean: np.ndarray,
     ) -> None:
         """Add weighted covariances with a reward to `out`; see `Inference.tangent`."""
-        products = _products(potentials)
+        products: ModuleType = first_order
+        if len(potentials.cliques) > 1:
+            products = second_order_tangent
         arguments = tables(potentials), tables(reward), links(structure), weight, tables(out), mean
         # two passes, each of numbers and of their derivatives
         patiently(lambda: products.tangent(*arguments), 4 * _steps(potentials))

@@ -41,6 +41,8 @@ from sklearn_struct.inference.chains.flat_tuples import PairRows, Pairs
 __all__ = [
     "GROUP",
     "LARGEST",
+    "LEAST",
+    "MAX",
     "Group",
     "Work",
     "add_row_edges",
@@ -54,6 +56,7 @@ __all__ = [
 
 GROUP = 8  # sequences at a time: enough for products, and few enough for the cache
 LARGEST = 1e30  # of trusted rewards: what is beyond is cut off
+LEAST = 1e-30  # of those that are not 0
 MAX = float(np.finfo(float).max)
 
 

@@ -31,6 +31,7 @@ from sklearn_struct.inference.chains.dual_numbers import add_outer_duals, transp
 from sklearn_struct.inference.chains.dual_passes import (
     GROUP,
     LARGEST,
+    LEAST,
     Group,
     Work,
     add_row_edges,
@@ -56,7 +57,6 @@ LIMIT = 600.0  # range of scores up to which nothing can underflow, if nothing i
 # otherwise: smallest trusted alpha, before its row is scaled, and largest beta
 TINY = 1e-200
 HUGE = 1e220
-LEAST = 1e-30  # of trusted rewards that are not 0
 
 
 def tangent(

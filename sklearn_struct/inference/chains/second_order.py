@@ -1,5 +1,4 @@
-"""Chains of second order, sum-product: log Z, marginals of labels, pairs and triples, and their
-derivatives.
+"""Chains of second order, sum-product: log Z, marginals of labels, pairs and triples.
 
 p(y | x) = exp(sum_t node[t, y_t] + sum_t pair[t, y_{t-1}, y_t] + sum_{t >= 2} triple[t, y_{t-2},
 y_{t-1}, y_t]) / Z(x). K ** 3 a token.
@@ -12,6 +11,8 @@ sequence's result does not depend on its neighbours.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,9 +37,9 @@ from sklearn_struct.inference.chains.second_order_lanes import (
     fill_shared,
     is_shared,
 )
-from sklearn_struct.inference.chains.second_order_log import log_marginals, log_tangent
+from sklearn_struct.inference.chains.second_order_log import log_marginals
 
-__all__ = ["marginals", "tangent"]
+__all__ = ["Jobs", "by_length", "clear", "forward_backward", "marginals", "room"]
 
 # ranges of scores within which nothing can underflow that matters, in the two steps that a state
 # spans
@@ -60,39 +61,33 @@ def marginals(
     `first_order.marginals`, with triples.
     """
     potentials = Triples(*(np.ascontiguousarray(table, np.float64) for table in potentials))
-    # sequences of about one length side by side leave few lanes idle
-    lengths = np.diff(structure.offsets) * (weight != 0)
-    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    jobs = by_length(structure, weight)
     log_Z[:] = 0.0
-    if len(order) == 0:
+    if len(jobs.order) == 0:
         return
-    lanes = _room(lengths[order[0]], potentials.node.shape[1])
-    _scaled(potentials, structure, (order, weight), lanes, out, log_Z)
-    for i in order[np.isnan(log_Z[order])]:
+    _scaled(potentials, structure, jobs, room(jobs, potentials.node.shape[1]), out, log_Z)
+    for i in jobs.order[np.isnan(log_Z[jobs.order])]:
         log_Z[i] = log_marginals(potentials, structure, i, weight[i], out)
 
 
-def tangent(
-    potentials: Triples,
-    reward: Triples,
-    structure: TripleLinks,
-    weight: np.ndarray,
-    out: Triples,
-    mean: np.ndarray,
-) -> None:
-    """Add weighted covariances with a reward to `out`.
+class Jobs(NamedTuple):
+    """The sequences that have tokens and a weight, longest first."""
 
-    As `first_order.tangent`, in logarithms, with triples.
-    """
-    potentials, reward = (
-        Triples(*(np.ascontiguousarray(a, np.float64) for a in p)) for p in (potentials, reward)
-    )
-    mean[:] = 0.0
-    for i in np.flatnonzero((weight != 0) & (np.diff(structure.offsets) > 0)).tolist():
-        mean[i] = log_tangent(potentials, reward, structure, i, weight[i], out)
+    order: np.ndarray
+    lengths: np.ndarray
+    weight: np.ndarray  # of all sequences
 
 
-def _room(T: int, K: int) -> Lanes:
+def by_length(structure: TripleLinks, weight: np.ndarray) -> Jobs:
+    """What is to be done: sequences of about one length side by side leave few lanes idle."""
+    lengths = np.diff(structure.offsets) * (weight != 0)
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    return Jobs(order, lengths[order], weight)
+
+
+def room(jobs: Jobs, K: int) -> Lanes:
+    """Lanes for the longest sequence; there must be one."""
+    T = jobs.lengths[0]
     sizes = [T * K, T * K * K, T * K * K, K * K, T, K * K, K**3]
     tables = np.split(workspace((LANES * sum(sizes),), np.float64), LANES * np.cumsum(sizes)[:-1])
     weight, logs, *rest = np.zeros((6, LANES))
@@ -105,47 +100,64 @@ def _room(T: int, K: int) -> Lanes:
 def _scaled(
     potentials: Triples,
     structure: TripleLinks,
-    jobs: tuple[np.ndarray, np.ndarray],
+    jobs: Jobs,
     lanes: Lanes,
     out: Triples,
     log_Z: np.ndarray,
 ) -> None:
-    """All sequences of `jobs` (order, weight); what cannot be trusted gets log Z nan and adds
-    nothing.
-    """
-    node = potentials.node
+    """All sequences of `jobs`; what cannot be trusted gets log Z nan and adds nothing."""
     tables = potentials.edge, potentials.triple
-    order, weight = jobs
-    K = node.shape[1]
-    top = lanes.top
+    order = jobs.order
+    K = potentials.node.shape[1]
     spread = np.zeros(2)
     # two tables: that of the edge into a second token, which has no triple, and that of all others
     for later in range(2 if is_shared(tables) else 0):
-        fill_shared(tables, later, lanes.later if later else lanes.first, top, spread)
+        fill_shared(tables, later, lanes.later if later else lanes.first, lanes.top, spread)
     for first in range(0, len(order), LANES):
-        n = min(LANES, len(order) - first)
-        for r in range(LANES):
-            # spare lanes repeat a sequence, with no tokens
-            i = order[first + min(r, n - 1)]
-            T = structure.offsets[i + 1] - structure.offsets[i] if r < n else 0
-            lanes.tokens[0, r] = structure.offsets[i]
-            lanes.tokens[1, r] = T
-            lanes.tokens[2, r] = structure.edge_offsets[i]
-            # so that the triple which ends at token t is this plus t
-            lanes.tokens[3, r] = structure.triple_offsets[i] - 2
-            lanes.weight[r] = weight[i]
-            lanes.spread[0, r] = 0.0
-            # two tokens have no triple, so the range of these scores does not concern them
-            lanes.spread[1, r] = max(spread[0], spread[1] if T > 2 else 0.0)
-            lanes.logs[r] = 0.0
-        fill_nodes(node, lanes)
-        _forward(tables, K, lanes)
-        _backward(tables, K, lanes)
+        n = forward_backward(potentials, structure, jobs, first, spread, lanes)
         for r in range(n):
-            _distrust(potentials, r, lanes)
             log_Z[order[first + r]] = lanes.logs[r]
         _add_pairs(K, lanes, out)
         _add_triples(is_shared(tables), tables, K, lanes, out.triple)
+
+
+@kernel
+def forward_backward(
+    potentials: Triples,
+    structure: TripleLinks,
+    jobs: Jobs,
+    first: int,
+    spread: np.ndarray,
+    lanes: Lanes,
+) -> int:
+    """Fill lanes with the jobs from `first`; return how many they are.
+
+    Tables that all edges share, and the `spread` of their scores, have been filled in before.
+    """
+    tables = potentials.edge, potentials.triple
+    order = jobs.order
+    K = potentials.node.shape[1]
+    n = min(LANES, len(order) - first)
+    for r in range(LANES):
+        # spare lanes repeat a sequence, with no tokens
+        i = order[first + min(r, n - 1)]
+        T = jobs.lengths[first + r] if r < n else 0
+        lanes.tokens[0, r] = structure.offsets[i]
+        lanes.tokens[1, r] = T
+        lanes.tokens[2, r] = structure.edge_offsets[i]
+        # so that the triple which ends at token t is this plus t
+        lanes.tokens[3, r] = structure.triple_offsets[i] - 2
+        lanes.weight[r] = jobs.weight[i]
+        lanes.spread[0, r] = 0.0
+        # two tokens have no triple, so the range of these scores does not concern them
+        lanes.spread[1, r] = max(spread[0], spread[1] if T > 2 else 0.0)
+        lanes.logs[r] = 0.0
+    fill_nodes(potentials.node, lanes)
+    _forward(tables, K, lanes)
+    _backward(tables, K, lanes)
+    for r in range(n):
+        _distrust(potentials, r, lanes)
+    return n
 
 
 @kernel
@@ -244,14 +256,20 @@ def _backward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: Lanes) -> No
 def _distrust(potentials: Triples, r: int, lanes: Lanes) -> None:
     """Clear what stands in a lane whose result cannot be trusted; its log Z is nan."""
     K = potentials.node.shape[1]
-    KK = K * K
-    T = lanes.tokens[1, r]
     near = lanes.spread[0, r] + lanes.spread[1, r] < NEAR
     if np.isnan(lanes.logs[r]) or not (near or not _lost(potentials, r, lanes)):
         lanes.logs[r] = np.nan
-        # it would add nan to what all lanes share
-        for m in range(r, T * KK * LANES, LANES):
-            lanes.A[m] = lanes.B[m] = 0.0
+        clear(K, r, lanes)
+
+
+@inlined
+def clear(K: int, r: int, lanes: Lanes) -> None:
+    """Let nothing stay of a lane: it would add nan to what all lanes share."""
+    T = lanes.tokens[1, r]
+    for m in range(r, T * K * K * LANES, LANES):
+        lanes.A[m] = lanes.B[m] = 0.0
+    for m in range(r, T * K * LANES, LANES):
+        lanes.U[m] = 0.0
 
 
 @kernel

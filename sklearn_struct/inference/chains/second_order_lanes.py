@@ -21,7 +21,16 @@ from sklearn_struct.compiled.simd import (
     sub,
 )
 
-__all__ = ["Lanes", "Tables", "entry", "fill_edges", "fill_nodes", "fill_shared", "is_shared"]
+__all__ = [
+    "Lanes",
+    "Tables",
+    "entry",
+    "fill_edges",
+    "fill_nodes",
+    "fill_shared",
+    "is_shared",
+    "spread_edges",
+]
 
 # scores of pairs and of triples
 Tables: TypeAlias = tuple[np.ndarray, np.ndarray]
@@ -95,30 +104,44 @@ def fill_edges(tables: Tables, t: int, lanes: Lanes) -> None:
     """The same for the edges into tokens t, where each has a table of its own; a lane without one
     gets zeros.
     """
+    row = lanes.row
+    infinity = splat(np.inf)
+    table = lanes.first if t == 1 else lanes.later
+    n = LANES * spread_edges(tables, t, lanes, table)
+    best = sub(splat(0.0), infinity)
+    low = infinity
+    for m in range(0, n, LANES):
+        best = maximum(load(table, m), best)
+        low = minimum(load(table, m), low)
+    _note(best, low, row)
+    for m in range(0, n, LANES):
+        store(table, m, exp(sub(load(table, m), load(row, 0))))
+
+
+@kernel
+def spread_edges(tables: Tables, t: int, lanes: Lanes, out: np.ndarray) -> int:
+    """Write the numbers of the edges into tokens t, pair plus triple, side by side; return of how
+    many pairs or triples.
+    """
     edge, triple = tables
     last = len(edge) - 1
     last_triple = len(triple) - 1
     n_pairs = edge.shape[1]
-    row = lanes.row
-    infinity = splat(np.inf)
-    table = lanes.first if t == 1 else lanes.later
-    best = sub(splat(0.0), infinity)
-    low = infinity
-    n = n_pairs if t == 1 else triple.shape[1]
-    for m in range(n):
-        for r in range(LANES):
-            # a lane without a token here must only be finite; U makes its products 0
-            score = 0.0
-            if t < lanes.tokens[1, r]:
-                score = edge[min(lanes.tokens[2, r] + t - 1, last), m % n_pairs]
-                if t > 1:
-                    score += triple[min(lanes.tokens[3, r] + t, last_triple), m]
-            table[m * LANES + r] = score
-        best = maximum(load(table, m * LANES), best)
-        low = minimum(load(table, m * LANES), low)
-    _note(best, low, row)
-    for m in range(0, n * LANES, LANES):
-        store(table, m, exp(sub(load(table, m), load(row, 0))))
+    n_before = 1 if t == 1 else triple.shape[1] // n_pairs
+    n: int = n_before * n_pairs
+    # a lane without a token here must only be finite; U makes its products 0
+    out[: n * LANES] = 0.0
+    for r in range(LANES):
+        # the longest come first
+        if t >= lanes.tokens[1, r]:
+            break
+        pairs = edge[min(lanes.tokens[2, r] + t - 1, last)]
+        triples = triple[min(lanes.tokens[3, r] + t, last_triple)] if t > 1 else pairs
+        for i in range(n_before):
+            for pair in range(n_pairs):
+                m = i * n_pairs + pair
+                out[m * LANES + r] = pairs[pair] + triples[m] if t > 1 else pairs[pair]
+    return n
 
 
 @kernel

@@ -19,6 +19,7 @@ from sklearn_struct.inference.chains import (
     first_order_decoding,
     second_order,
     second_order_decoding,
+    second_order_tangent,
 )
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.chains.flat_tuples import links, tables
@@ -26,12 +27,15 @@ from sklearn_struct.inference.chains.flat_tuples import links, tables
 
 @pytest.mark.twins
 @pytest.mark.parametrize(
-    ("order", "products", "decoding"),
-    [(1, first_order, first_order_decoding), (2, second_order, second_order_decoding)],
+    ("order", "products", "slopes", "decoding"),
+    [
+        (1, first_order, first_order, first_order_decoding),
+        (2, second_order, second_order_tangent, second_order_decoding),
+    ],
     ids=["first", "second"],
 )
 @pytest.mark.parametrize("n_labels", [1, 3])
-def test_the_same_as_the_chain_of_that_order(order, products, decoding, n_labels):
+def test_the_same_as_the_chain_of_that_order(order, products, slopes, decoding, n_labels):
     rng = np.random.default_rng(0)
     potentials, structure = contracts.random_chains(rng, n_labels=n_labels, order=order)
     reward, _ = contracts.random_chains(rng, n_labels=n_labels, order=order)
@@ -40,16 +44,16 @@ def test_the_same_as_the_chain_of_that_order(order, products, decoding, n_labels
     exact = Chain(order)
     nested = potentials, reward, structure, contracts.zeros
     flat = tables(potentials), tables(reward), links(structure), _zeros_of_tables
-    for (scores, rewards, place, zeros), sums, paths in (
-        (nested, exact, exact),
-        (flat, products, decoding),
+    for (scores, rewards, place, zeros), sums, derivatives, paths in (
+        (nested, exact, exact, exact),
+        (flat, products, slopes, decoding),
     ):
         rng = np.random.default_rng(1)
         out = zeros(scores)
         slope = zeros(scores)
         log_Z, mean = np.zeros((2, 4))
         sums.marginals(scores, place, np.ones(4), out, log_Z)
-        sums.tangent(scores, rewards, place, np.ones(4), slope, mean)
+        derivatives.tangent(scores, rewards, place, np.ones(4), slope, mean)
         results.append([*contracts.arrays_of((out, slope)), log_Z, mean])
         for function, args, shape in (
             ("argmax", (), ()),
@@ -212,10 +216,12 @@ def test_a_chain_is_a_value():
 
 PROGRAM = """
 from sklearn_struct import LinearChainCRF
-from sklearn_struct.inference.chains import second_order, second_order_decoding, second_order_log
+from sklearn_struct.inference.chains import (
+    second_order, second_order_decoding, second_order_log, second_order_tangent
+)
 crf = LinearChainCRF(order=ORDER).fit([["a", "b", "a"]], [["x", "y", "x"]])
 crf.predict_proba([["a"]]), crf.predict([["a"]]), crf.log_proba([["a"]], [["x"]])
-rooms = second_order, second_order_decoding, second_order_log
+rooms = second_order, second_order_decoding, second_order_log, second_order_tangent
 kernels = [
     k for room in rooms for k in vars(room).values()
     if getattr(k, "__module__", "") == room.__name__

@@ -20,7 +20,6 @@ INF = np.inf
 inference = Chain(2)
 
 test_contract = contracts.inference(inference, order=2)
-test_tangent_contract = contracts.inference_tangent(inference, order=2)
 
 
 def widened(potentials, structure, triples=0.0):
@@ -76,26 +75,6 @@ def assert_exact(potentials, structure, weight=None, digits=1e-10):
 def test_marginals_by_enumeration(batch, weight):
     potentials, structure = batch
     assert_exact(potentials, structure, np.array(weight[: len(structure.offsets) - 1]))
-
-
-@given(contracts.any_chains(order=2), st.integers(0, 2**32 - 1))
-@settings(max_examples=50)
-def test_tangent_by_enumeration(batch, seed):
-    potentials, structure = batch
-    rng = np.random.default_rng(seed)
-    reward = contracts.mapped(lambda table: rng.normal(size=table.shape), potentials)
-    out, mean = contracts.tangent(inference, potentials, reward, structure)
-    expected = []
-    for i, twin in enumerate(naive.twins(potentials, structure)):
-        part, _, _ = contracts.select(reward, structure, [i])
-        expected.append(twin.covariances(part.node, *part.cliques))
-    *tables, means = zip(*expected, strict=True)
-    np.testing.assert_allclose(mean, means, atol=1e-9)
-    for found, parts in zip(contracts.arrays_of(out), tables, strict=True):
-        wanted = np.concatenate(parts)
-        if len(found) == 1:
-            wanted = wanted.sum(axis=0)[None]
-        np.testing.assert_allclose(found, wanted, atol=1e-9)
 
 
 @pytest.mark.twins
