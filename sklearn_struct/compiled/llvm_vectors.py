@@ -31,6 +31,7 @@ __all__ = [
     "cast",
     "constant",
     "contiguous",
+    "each_piece",
     "fma",
     "if_larger",
     "keep",
@@ -43,6 +44,7 @@ __all__ = [
     "minimum",
     "mul",
     "n_bytes",
+    "pieces_of",
     "pointer",
     "prefetch",
     "splat",
@@ -64,7 +66,7 @@ Operation: TypeAlias = tuple[Signature, Codegen]
 
 
 class Vector(types.Type):
-    """numba type of eight float64 or float32, or of sixteen float32."""
+    """numba type of eight float64 or float32, or of n of them, a multiple of eight."""
 
     def __init__(self, dtype: types.Type, n: int = LANES) -> None:
         self.dtype = dtype
@@ -75,11 +77,34 @@ class Vector(types.Type):
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: DataModelManager, fe_type: Vector) -> None:
-        super().__init__(manager, fe_type, llvm_type(fe_type.dtype, fe_type.n))
+        pieces = [llvm_type(fe_type.dtype, n) for n in pieces_of(fe_type)]
+        whole = pieces[0] if len(pieces) == 1 else ir.LiteralStructType(pieces)
+        super().__init__(manager, fe_type, whole)
 
 
 def llvm_type(dtype: types.Type, n: int = LANES) -> ir.VectorType:
     return ir.VectorType(ir.DoubleType() if dtype == types.float64 else ir.FloatType(), n)
+
+
+def pieces_of(vector: Vector) -> list[int]:
+    """How many numbers each of the registers of AVX-512 has that a vector takes."""
+    most = LANES if vector.dtype == types.float64 else 2 * LANES
+    whole, rest = divmod(vector.n, most)
+    return [most] * whole + [rest] * (rest > 0)
+
+
+def each_piece(
+    builder: ir.IRBuilder, vector: Vector, work: Callable[..., ir.Value], *args: ir.Value
+) -> ir.Value:
+    """What `work` makes of the pieces of vectors of one type, as such a vector."""
+    pieces = [llvm_type(vector.dtype, n) for n in pieces_of(vector)]
+    if len(pieces) == 1:
+        return work(*args)
+    whole = ir.Constant(ir.LiteralStructType(pieces), ir.Undefined)
+    for i in range(len(pieces)):
+        piece = work(*[builder.extract_value(arg, i) for arg in args])
+        whole = builder.insert_value(whole, piece, i)
+    return whole
 
 
 def pointer(
@@ -278,15 +303,19 @@ def fma(typingctx: TypingContext, x: Vector, y: Vector, z: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        result = signature.return_type
-        return call_intrinsic(builder, "fma", llvm_type(result.dtype, result.n), *args)
+        def fused(*terms: ir.Value) -> ir.Value:
+            return call_intrinsic(builder, "fma", terms[0].type, *terms)
+
+        return each_piece(builder, signature.return_type, fused, *args)
 
     return x(x, x, x), codegen
 
 
 @intrinsic
 def add(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
-    return x(x, x), lambda context, builder, signature, args: builder.fadd(*args)
+    return x(x, x), lambda context, builder, signature, args: each_piece(
+        builder, signature.return_type, builder.fadd, *args
+    )
 
 
 @intrinsic
@@ -296,7 +325,9 @@ def sub(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
 
 @intrinsic
 def mul(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
-    return x(x, x), lambda context, builder, signature, args: builder.fmul(*args)
+    return x(x, x), lambda context, builder, signature, args: each_piece(
+        builder, signature.return_type, builder.fmul, *args
+    )
 
 
 @intrinsic

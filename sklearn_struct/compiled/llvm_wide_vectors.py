@@ -1,10 +1,14 @@
-"""Vectors that fill an AVX-512 register, also of float32, as LLVM's vector instructions.
+"""Vectors that take several registers, as LLVM's vector instructions.
 
-Of float64 they are the vectors of `llvm_vectors`, of float32 twice as long. Arithmetic on them is
-that of `llvm_vectors`.
+A vector of 24 numbers is three registers of AVX-512 in float64, and one and a half in float32, so
+that rows of 24 float32 take two operations, not three. Arithmetic on them is that of
+`llvm_vectors`.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import accumulate
 
 from llvmlite import ir
 from numba.core import types
@@ -22,64 +26,106 @@ from sklearn_struct.compiled.llvm_vectors import (
     contiguous,
     llvm_type,
     n_bytes,
+    pieces_of,
     pointer,
 )
 
-__all__ = ["load_wide", "splat_wide", "store_wide", "wide_lanes"]
+__all__ = ["lanes_of", "load_as", "splat_as", "store_as", "three", "three_wide"]
 
 
-def _n_wide(dtype: types.Type) -> int:
-    """How many numbers fill an AVX-512 register."""
-    return LANES if dtype == types.float64 else 2 * LANES
-
-
-@intrinsic
-def wide_lanes(typingctx: TypingContext, array: types.Array) -> Operation:
+def _zeros(array: types.Array, n: int) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        return ir.IntType(64)(_n_wide(signature.args[0].dtype))
+        return context.get_constant_null(signature.return_type)
 
-    return types.intp(array), codegen
+    return Vector(contiguous(array).dtype, n)(array), codegen
 
 
 @intrinsic
-def load_wide(typingctx: TypingContext, array: types.Array, index: types.Integer) -> Operation:
+def three(typingctx: TypingContext, array: types.Array) -> Operation:
+    return _zeros(array, 3 * LANES)
+
+
+@intrinsic
+def three_wide(typingctx: TypingContext, array: types.Array) -> Operation:
+    return _zeros(array, 3 * (LANES if array.dtype == types.float64 else 2 * LANES))
+
+
+@intrinsic
+def lanes_of(typingctx: TypingContext, like: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        vector = llvm_type(signature.return_type.dtype, signature.return_type.n)
-        n = signature.return_type.n
-        value = builder.load(pointer(context, builder, signature, args, n, n))
-        value.align = n_bytes(vector)
-        return value
+        return ir.IntType(64)(signature.args[0].n)
 
-    dtype = contiguous(array).dtype
-    return Vector(dtype, _n_wide(dtype))(array, types.intp), codegen
+    return types.intp(like), codegen
 
 
 @intrinsic
-def store_wide(
+def load_as(
+    typingctx: TypingContext, array: types.Array, index: types.Integer, like: Vector
+) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        def one(first: int, n: int) -> ir.Value:
+            at = builder.add(args[1], args[1].type(first))
+            start = pointer(context, builder, signature, [args[0], at], n, n)
+            value = builder.load(start)
+            value.align = n_bytes(llvm_type(signature.return_type.dtype))
+            return value
+
+        return _joined(builder, signature.return_type, one)
+
+    return like(contiguous(array), types.intp, like), codegen
+
+
+@intrinsic
+def store_as(
     typingctx: TypingContext, array: types.Array, index: types.Integer, value: Vector
 ) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        n = signature.args[2].n
-        instruction = builder.store(args[2], pointer(context, builder, signature, args, n, n))
-        instruction.align = n_bytes(llvm_type(signature.args[0].dtype))
+        pieces = pieces_of(signature.args[2])
+        for i, first in enumerate(accumulate(pieces[:-1], initial=0)):
+            at = builder.add(args[1], args[1].type(first))
+            piece = args[2] if len(pieces) == 1 else builder.extract_value(args[2], i)
+            start = pointer(context, builder, signature, [args[0], at], pieces[i], pieces[i])
+            builder.store(piece, start).align = n_bytes(piece.type)
         return context.get_dummy_value()
 
-    dtype = contiguous(array).dtype
-    return types.void(array, types.intp, Vector(dtype, _n_wide(dtype))), codegen
+    return types.void(contiguous(array), types.intp, value), codegen
 
 
 @intrinsic
-def splat_wide(typingctx: TypingContext, scalar: types.Float) -> Operation:
+def splat_as(typingctx: TypingContext, scalar: types.Float, like: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
         result = signature.return_type
-        return constant(builder, llvm_type(result.dtype, result.n), args[0])
+        widest = constant(builder, llvm_type(result.dtype, pieces_of(result)[0]), args[0])
 
-    return Vector(scalar, _n_wide(scalar))(scalar), codegen
+        def one(first: int, n: int) -> ir.Value:
+            if n == widest.type.count:
+                return widest
+            # half of a register: the number is read once for both
+            lanes = ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(n)))
+            return builder.shuffle_vector(widest, widest, lanes)
+
+        return _joined(builder, result, one)
+
+    return like(like.dtype, like), codegen
+
+
+def _joined(builder: ir.IRBuilder, vector: Vector, one: Callable[[int, int], ir.Value]) -> ir.Value:
+    """The vector of the pieces ``one(first number, how many)``."""
+    pieces = pieces_of(vector)
+    if len(pieces) == 1:
+        return one(0, pieces[0])
+    kinds = [llvm_type(vector.dtype, n) for n in pieces]
+    whole = ir.Constant(ir.LiteralStructType(kinds), ir.Undefined)
+    for i, first in enumerate(accumulate(pieces[:-1], initial=0)):
+        whole = builder.insert_value(whole, one(first, pieces[i]), i)
+    return whole

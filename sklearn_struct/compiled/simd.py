@@ -37,30 +37,32 @@ __all__ = [
     "fma",
     "if_larger",
     "keep",
+    "lanes_of",
     "largest",
     "least",
     "load",
+    "load_as",
     "load_part",
-    "load_wide",
     "maximum",
     "minimum",
     "mul",
     "padded",
     "prefetch",
     "splat",
-    "splat_wide",
+    "splat_as",
     "store",
+    "store_as",
     "store_part",
-    "store_wide",
     "sub",
+    "three",
+    "three_wide",
     "total",
     "where",
-    "wide_lanes",
     "workspace",
 ]
 
 Index: TypeAlias = int | np.integer[Any]
-Vector: TypeAlias = NDArray[np.floating[Any]]  # eight float64 or float32, or sixteen float32
+Vector: TypeAlias = NDArray[np.floating[Any]]  # eight float64 or float32, or a multiple
 CONFIG: Any = numba.config  # its fields are made when numba is imported
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -121,28 +123,40 @@ def store(array: np.ndarray, index: Index, value: Vector) -> None:
     array.reshape(-1)[index : index + LANES] = value
 
 
-@_compiled_as(llvm_wide_vectors.wide_lanes)
-def wide_lanes(array: np.ndarray) -> int:
-    """How many numbers of the array fill a line of the caches: 8 of float64, 16 of float32."""
-    return 64 // array.itemsize
+@_compiled_as(llvm_wide_vectors.three)
+def three(array: np.ndarray) -> Vector:
+    """24 zeros of the array's float type: what the following functions take as their `like`."""
+    return np.zeros(3 * LANES, array.dtype)
 
 
-@_compiled_as(llvm_wide_vectors.load_wide)
-def load_wide(array: np.ndarray, index: Index) -> Vector:
-    """As many numbers as `wide_lanes` says, from `index` on."""
-    return array.reshape(-1)[index : index + 64 // array.itemsize].copy()
+@_compiled_as(llvm_wide_vectors.three_wide)
+def three_wide(array: np.ndarray) -> Vector:
+    """As many zeros as fill three registers of AVX-512: 24 of float64, 48 of float32."""
+    return np.zeros(3 * (64 // array.itemsize), array.dtype)
 
 
-@_compiled_as(llvm_wide_vectors.store_wide)
-def store_wide(array: np.ndarray, index: Index, value: Vector) -> None:
-    """Write as many numbers."""
-    array.reshape(-1)[index : index + 64 // array.itemsize] = value
+@_compiled_as(llvm_wide_vectors.lanes_of)
+def lanes_of(like: Vector) -> int:
+    """How many numbers a vector has."""
+    return len(like)
 
 
-@_compiled_as(llvm_wide_vectors.splat_wide)
-def splat_wide(scalar: Any) -> Vector:
-    """So many times the scalar, in its float type."""
-    return np.full(64 // scalar.itemsize, scalar)
+@_compiled_as(llvm_wide_vectors.load_as)
+def load_as(array: np.ndarray, index: Index, like: Vector) -> Vector:
+    """As many numbers as another vector has, from `index` on."""
+    return array.reshape(-1)[index : index + len(like)].copy()
+
+
+@_compiled_as(llvm_wide_vectors.store_as)
+def store_as(array: np.ndarray, index: Index, value: Vector) -> None:
+    """Write a vector of any length."""
+    array.reshape(-1)[index : index + len(value)] = value
+
+
+@_compiled_as(llvm_wide_vectors.splat_as)
+def splat_as(scalar: float, like: Vector) -> Vector:
+    """The scalar, as often as another vector has numbers, in its float type."""
+    return np.full_like(like, scalar)
 
 
 @_compiled_as(llvm_vectors.load_part)

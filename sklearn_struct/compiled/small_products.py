@@ -10,27 +10,20 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel, uncounted
-from sklearn_struct.compiled.register_tiles import (
-    outer_4x1,
-    outer_4x3,
-    outer_4x3_wide,
-    tile_1x1,
-    tile_1x3,
-    tile_4x1,
-    tile_4x3,
-    tile_4x3_wide,
-)
+from sklearn_struct.compiled.register_tiles import outer, tile_1, tile_4
 from sklearn_struct.compiled.simd import (
     LANES,
     add,
     at,
     fma,
+    lanes_of,
     load,
     maximum,
     splat,
     store,
+    three,
+    three_wide,
     total,
-    wide_lanes,
 )
 
 __all__ = [
@@ -61,23 +54,26 @@ def rows_times_matrix(
     # loaded often. Of two or three rows that are left the last one is worked on again: that is
     # quicker than one after the other, and one alone is quicker than four
     tiled = n_rows - (1 if n_rows % 4 == 1 else 0)
-    W = wide_lanes(A)
-    wide = width - width % (3 * W)
-    for k in range(0, wide, 3 * W):
-        for r in range(0, tiled, 4):
-            last = min(tiled - r - 1, 3)
-            tile_4x3_wide(A, a + r * width, last, matrix, k, n, width, out, o + r * width + k)
-    done = wide
-    if W > LANES:
-        done = width - (width - wide) % (3 * LANES)
-        for k in range(wide, done, 3 * LANES):
+    widest = three_wide(A)
+    several = three(A)
+    zero = splat(A.dtype.type(0))
+    done = 0
+    if lanes_of(widest) > lanes_of(several):
+        done = width - width % lanes_of(widest)
+        for k in range(0, done, lanes_of(widest)):
             for r in range(0, tiled, 4):
                 last = min(tiled - r - 1, 3)
-                tile_4x3(A, a + r * width, last, matrix, k, n, width, out, o + r * width + k)
-    for k in range(done, width, LANES):
+                q = o + r * width + k
+                tile_4(widest, A, a + r * width, last, matrix, k, n, width, out, q)
+    rest = width - (width - done) % lanes_of(several)
+    for k in range(done, rest, lanes_of(several)):
         for r in range(0, tiled, 4):
             last = min(tiled - r - 1, 3)
-            tile_4x1(A, a + r * width, last, matrix, k, n, width, out, o + r * width + k)
+            tile_4(several, A, a + r * width, last, matrix, k, n, width, out, o + r * width + k)
+    for k in range(rest, width, LANES):
+        for r in range(0, tiled, 4):
+            last = min(tiled - r - 1, 3)
+            tile_4(zero, A, a + r * width, last, matrix, k, n, width, out, o + r * width + k)
     if tiled < n_rows:
         row_times_matrix(A, a + tiled * width, matrix, n, width, out, o + tiled * width)
 
@@ -87,11 +83,13 @@ def row_times_matrix(
     A: np.ndarray, a: int, matrix: np.ndarray, n: int, width: int, out: np.ndarray, o: int
 ) -> None:
     """The same of one row."""
-    wide = width - width % (3 * LANES)
-    for k in range(0, wide, 3 * LANES):
-        tile_1x3(A, a, matrix, k, n, width, out, o + k)
-    for k in range(wide, width, LANES):
-        tile_1x1(A, a, matrix, k, n, width, out, o + k)
+    several = three(A)
+    zero = splat(A.dtype.type(0))
+    rest = width - width % lanes_of(several)
+    for k in range(0, rest, lanes_of(several)):
+        tile_1(several, A, a, matrix, k, n, width, out, o + k)
+    for k in range(rest, width, LANES):
+        tile_1(zero, A, a, matrix, k, n, width, out, o + k)
 
 
 @kernel
@@ -159,14 +157,17 @@ def add_outer(
 
     `out` is (n, width), and n a multiple of 4.
     """
-    W = wide_lanes(A)
-    wide = width - width % (3 * W)
-    done = width - (width - wide) % (3 * LANES)
+    widest = three_wide(A)
+    several = three(A)
+    zero = splat(A.dtype.type(0))
+    done = 0
+    if lanes_of(widest) > lanes_of(several):
+        done = width - width % lanes_of(widest)
+    rest = width - (width - done) % lanes_of(several)
     for j in range(0, n, 4):
-        for k in range(0, wide, 3 * W):
-            outer_4x3_wide(A, a + j, V, v + k, n_rows, width, out, j * width + k)
-        if W > LANES:
-            for k in range(wide, done, 3 * LANES):
-                outer_4x3(A, a + j, V, v + k, n_rows, width, out, j * width + k)
-        for k in range(done, width, LANES):
-            outer_4x1(A, a + j, V, v + k, n_rows, width, out, j * width + k)
+        for k in range(0, done, lanes_of(widest)):
+            outer(widest, A, a + j, V, v + k, n_rows, width, out, j * width + k)
+        for k in range(done, rest, lanes_of(several)):
+            outer(several, A, a + j, V, v + k, n_rows, width, out, j * width + k)
+        for k in range(rest, width, LANES):
+            outer(zero, A, a + j, V, v + k, n_rows, width, out, j * width + k)

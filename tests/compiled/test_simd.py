@@ -37,11 +37,23 @@ def _arithmetic(a, s, out):
 
 
 @kernel
-def _wide(a, s, out):
-    n = simd.wide_lanes(a)
-    x = simd.load_wide(a, 1)
-    simd.store_wide(out, 2, simd.fma(x, simd.load_wide(a, 1 + n), simd.splat_wide(s)))
+def _several(a, like_of, out):
+    n = simd.lanes_of(like_of)
+    s = simd.splat_as(simd.at(a, 0), like_of)
+    x = simd.load_as(a, 1, like_of)
+    simd.store_as(out, 2, simd.fma(x, simd.load_as(a, 1 + n, like_of), s))
+    simd.store_as(out, 4 + n, simd.add(simd.mul(x, s), x))
     return n
+
+
+@kernel
+def _three(a, out):
+    return _several(a, simd.three(a), out)
+
+
+@kernel
+def _three_wide(a, out):
+    return _several(a, simd.three_wide(a), out)
 
 
 @kernel
@@ -82,17 +94,21 @@ def exp(x, dtype):
 
 @pytest.mark.twins
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_wide_vectors(dtype):
-    """A line of the caches each, at any place."""
+@pytest.mark.parametrize("wide", [False, True])
+def test_vectors_of_several_registers(dtype, wide):
+    """Each number once, at any place, whatever registers it is in."""
     rng = np.random.default_rng(0)
-    a = rng.normal(size=40).astype(dtype)
-    out = np.full(40, 7.0, dtype)
-    n = _wide(a, dtype(0.5), out)
-    assert n == 64 // np.dtype(dtype).itemsize
-    expected = a[1 : 1 + n] * a[1 + n : 1 + 2 * n] + dtype(0.5)
+    a = rng.normal(size=100).astype(dtype)
+    out = np.full(104, 7.0, dtype)
+    n = (_three_wide if wide else _three)(a, out)
+    assert n == (3 * 64 // np.dtype(dtype).itemsize if wide else 24)
+    x = a[1 : 1 + n]
+    expected = x * a[1 + n : 1 + 2 * n] + a[0]
     np.testing.assert_allclose(out[2 : 2 + n], expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(out[4 + n : 4 + 2 * n], x * a[0] + x, rtol=1e-6, atol=1e-6)
     assert np.all(out[:2] == 7.0)
-    assert np.all(out[2 + n :] == 7.0)
+    assert np.all(out[2 + n : 4 + n] == 7.0)
+    assert np.all(out[4 + 2 * n :] == 7.0)
 
 
 @pytest.mark.twins
