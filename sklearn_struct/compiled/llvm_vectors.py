@@ -32,14 +32,17 @@ __all__ = [
     "constant",
     "contiguous",
     "each_piece",
+    "fetch",
     "fma",
     "if_larger",
     "keep",
+    "lanes_below",
     "largest",
     "least",
     "llvm_type",
     "load",
     "load_part",
+    "masked",
     "maximum",
     "minimum",
     "mul",
@@ -134,18 +137,18 @@ def contiguous(array: types.Array) -> types.Array:
     return array
 
 
-def _lanes_below(builder: ir.IRBuilder, n: ir.Value) -> ir.Value:
+def lanes_below(builder: ir.IRBuilder, n: ir.Value, count: int = LANES) -> ir.Value:
     """Mask of the lanes 0 .. n - 1."""
-    integers = ir.VectorType(ir.IntType(64), LANES)
-    lanes = ir.Constant(integers, [ir.Constant(integers.element, lane) for lane in range(LANES)])
+    integers = ir.VectorType(ir.IntType(64), count)
+    lanes = ir.Constant(integers, [ir.Constant(integers.element, lane) for lane in range(count)])
     return builder.icmp_signed("<", lanes, constant(builder, integers, n))
 
 
-def _masked(
+def masked(
     builder: ir.IRBuilder, operation: str, vector: ir.VectorType, result: ir.Type, args: Arguments
 ) -> ir.Value:
     """Call llvm.masked.load or llvm.masked.store."""
-    kind = f"v{LANES}f{n_bytes(vector) * 8}"
+    kind = f"v{vector.count}f{n_bytes(vector) * 8}"
     name = f"llvm.masked.{operation}.{kind}.p0{kind}"
     function_type = ir.FunctionType(result, [arg.type for arg in args])
     return builder.call(cgutils.get_or_insert_function(builder.module, function_type, name), args)
@@ -205,8 +208,8 @@ def load_part(
         start = pointer(context, builder, signature, args, args[2])
         align = ir.Constant(ir.IntType(32), n_bytes(vector))
         rest = constant(builder, vector, args[3])
-        return _masked(
-            builder, "load", vector, vector, [start, align, _lanes_below(builder, args[2]), rest]
+        return masked(
+            builder, "load", vector, vector, [start, align, lanes_below(builder, args[2]), rest]
         )
 
     return Vector(contiguous(array).dtype)(array, types.intp, types.intp, array.dtype), codegen
@@ -226,8 +229,8 @@ def store_part(
         vector = llvm_type(signature.args[0].dtype)
         start = pointer(context, builder, signature, args, args[3])
         align = ir.Constant(ir.IntType(32), n_bytes(vector))
-        operands = [args[2], start, align, _lanes_below(builder, args[3])]
-        _masked(builder, "store", vector, ir.VoidType(), operands)
+        operands = [args[2], start, align, lanes_below(builder, args[3])]
+        masked(builder, "store", vector, ir.VoidType(), operands)
         return context.get_dummy_value()
 
     return types.void(contiguous(array), types.intp, Vector(array.dtype), types.intp), codegen
@@ -238,18 +241,20 @@ def prefetch(typingctx: TypingContext, array: types.Array, index: types.Integer)
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        flag = ir.IntType(32)
-        address = ir.IntType(8).as_pointer()
-        start = builder.bitcast(pointer(context, builder, signature, args, 0), address)
-        function_type = ir.FunctionType(ir.VoidType(), [address, flag, flag, flag])
-        function = cgutils.get_or_insert_function(
-            builder.module, function_type, "llvm.prefetch.p0i8"
-        )
-        # to read, into all caches, data
-        builder.call(function, [start, flag(0), flag(3), flag(1)])
+        fetch(builder, pointer(context, builder, signature, args, 0))
         return context.get_dummy_value()
 
     return types.void(contiguous(array), types.intp), codegen
+
+
+def fetch(builder: ir.IRBuilder, start: ir.Value) -> None:
+    """Prefetch the line of the caches that a pointer is in."""
+    flag = ir.IntType(32)
+    address = ir.IntType(8).as_pointer()
+    function_type = ir.FunctionType(ir.VoidType(), [address, flag, flag, flag])
+    function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0i8")
+    # to read, into all caches, data
+    builder.call(function, [builder.bitcast(start, address), flag(0), flag(3), flag(1)])
 
 
 @intrinsic

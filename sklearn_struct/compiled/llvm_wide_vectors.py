@@ -24,13 +24,25 @@ from sklearn_struct.compiled.llvm_vectors import (
     Vector,
     constant,
     contiguous,
+    fetch,
+    lanes_below,
     llvm_type,
+    masked,
     n_bytes,
     pieces_of,
     pointer,
 )
 
-__all__ = ["lanes_of", "load_as", "splat_as", "store_as", "three", "three_wide"]
+__all__ = [
+    "lanes_of",
+    "load_as",
+    "prefetch_as",
+    "splat_as",
+    "store_as",
+    "store_part_as",
+    "three",
+    "three_wide",
+]
 
 
 def _zeros(array: types.Array, n: int) -> Operation:
@@ -97,6 +109,47 @@ def store_as(
         return context.get_dummy_value()
 
     return types.void(contiguous(array), types.intp, value), codegen
+
+
+@intrinsic
+def store_part_as(
+    typingctx: TypingContext,
+    array: types.Array,
+    index: types.Integer,
+    value: Vector,
+    n: types.Integer,
+) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        pieces = pieces_of(signature.args[2])
+        for i, first in enumerate(accumulate(pieces[:-1], initial=0)):
+            at = builder.add(args[1], args[1].type(first))
+            left = builder.sub(args[3], args[3].type(first))
+            piece = args[2] if len(pieces) == 1 else builder.extract_value(args[2], i)
+            start = pointer(context, builder, signature, [args[0], at], left, pieces[i])
+            align = ir.Constant(ir.IntType(32), n_bytes(piece.type))
+            operands = [piece, start, align, lanes_below(builder, left, pieces[i])]
+            masked(builder, "store", piece.type, ir.VoidType(), operands)
+        return context.get_dummy_value()
+
+    return types.void(contiguous(array), types.intp, value, types.intp), codegen
+
+
+@intrinsic
+def prefetch_as(
+    typingctx: TypingContext, array: types.Array, index: types.Integer, like: Vector
+) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        # a register is as long as a line of the caches
+        for first in accumulate(pieces_of(signature.args[2])[:-1], initial=0):
+            at = builder.add(args[1], args[1].type(first))
+            fetch(builder, pointer(context, builder, signature, [args[0], at], 0))
+        return context.get_dummy_value()
+
+    return types.void(contiguous(array), types.intp, like), codegen
 
 
 @intrinsic

@@ -48,11 +48,13 @@ __all__ = [
     "mul",
     "padded",
     "prefetch",
+    "prefetch_as",
     "splat",
     "splat_as",
     "store",
     "store_as",
     "store_part",
+    "store_part_as",
     "sub",
     "three",
     "three_wide",
@@ -151,6 +153,17 @@ def load_as(array: np.ndarray, index: Index, like: Vector) -> Vector:
 def store_as(array: np.ndarray, index: Index, value: Vector) -> None:
     """Write a vector of any length."""
     array.reshape(-1)[index : index + len(value)] = value
+
+
+@_compiled_as(llvm_wide_vectors.store_part_as)
+def store_part_as(array: np.ndarray, index: Index, value: Vector, n: int) -> None:
+    """Write the first `n` numbers of a vector of any length."""
+    array.reshape(-1)[index : index + min(n, len(value))] = value[: max(n, 0)]
+
+
+@_compiled_as(llvm_wide_vectors.prefetch_as)
+def prefetch_as(array: np.ndarray, index: Index, like: Vector) -> None:
+    """As `prefetch`, all that `load_as` would read."""
 
 
 @_compiled_as(llvm_wide_vectors.splat_as)

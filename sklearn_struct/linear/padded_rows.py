@@ -28,14 +28,15 @@ from sklearn_struct.linear.few_labels import (
 )
 from sklearn_struct.linear.label_lists import add_lists, label_lists, read_lists, write_lists
 from sklearn_struct.linear.padded_row_kernels import (
-    add_rows,
+    add_cold,
+    add_hot,
     compress,
     expand,
     mark,
     put,
-    put_singles,
     rows_forward,
     rows_scatter,
+    scores,
     singles_forward,
     singles_scatter,
     singles_sum,
@@ -136,8 +137,19 @@ class RowsMap:
     ) -> None:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
         table, singles, few = self._split(W, len(scales))
-        rows_forward(self.entries, table, rows.start, scales, out)
-        if len(singles):
+        if scales is ONE:
+            scores(
+                self.entries,
+                table,
+                self.singles,
+                self.single_places,
+                singles,
+                rows.start,
+                out,
+            )
+        else:
+            rows_forward(self.entries, table, rows.start, scales, out)
+        if len(singles) and scales is not ONE:
             singles_forward(
                 self.singles,
                 self.single_places,
@@ -197,7 +209,6 @@ class _RowsTranspose:
     def __init__(self, of: RowsMap, dtype: np.dtype, windows: list[slice]) -> None:
         self.of = of
         self.stride = padded(of.width)
-        self.no_masks = np.empty(0, dtype=np.uint8)  # the sums of unobserved pairs are never read
         self.R = aligned(longest(windows) * self.stride, dtype)
         # a table for each part: their sum is made in one order, whatever the threads. Each window
         # reads all of them: of several, each has fewer parts
@@ -224,15 +235,15 @@ class _RowsTranspose:
         """Keep the residuals of some rows of the window that begins with row `first`; those at
         single numbers go where they are summed.
         """
-        put(R, self.R, rows.start - first)
-        put_singles(
+        put(
+            R,
+            self.R,
+            (rows.start - first) * self.stride,
             self.of.singles,
             self.of.single_places,
-            R.reshape(-1),
             rows.start,
             self.places,
             self.values,
-            self.of.width,
         )
 
     def add(self, pool: Pool, w: int, out: np.ndarray) -> None:
@@ -259,21 +270,25 @@ class _RowsTranspose:
                 # it has the sums of the product before
                 self.tables[c] = 0
             R = self.R[tokens[c].start * self.stride : tokens[c].stop * self.stride]
-            rows_scatter(
+            add_hot(
                 of.entries,
                 R,
                 self.stride,
                 window.rows.start + tokens[c].start,
-                self.no_masks,
-                of.width,
-                ONE,
+                of.n_hot,
                 self.tables[c],
             )
             if cold[c, 1] > cold[c, 0]:
-                sums = np.empty((cold[c, 1] - cold[c, 0], of.width), self.R.dtype)
-                rows_forward(window.cold.values, self.R, cold[c, 0], ONE, sums)
-                which = window.cold.features[cold[c, 0] : cold[c, 1]] + of.n_hot
-                add_rows(sums.reshape(-1), of.width, of.rows, which, self.sums)
+                add_cold(
+                    window.cold,
+                    self.R,
+                    self.stride,
+                    cold[c],
+                    of.rows,
+                    of.n_hot,
+                    np.empty(self.stride, self.R.dtype),
+                    self.sums,
+                )
             if few[c, 1] > few[c, 0]:
                 few_sums(window.few, of.few, self.R, self.stride, few[c], self.few_sums)
             if last:
