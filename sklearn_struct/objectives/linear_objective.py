@@ -129,13 +129,17 @@ class LinearObjective(OnThreads):
         """Room for the loss of each example."""
         return np.empty(len(self.data.weight))
 
-    @cached_property
-    def _transpose(self) -> Any:
+    @property
+    def _residuals(self) -> np.dtype:
+        """The float type of derivatives in potentials of nodes."""
         # the matrix is read twice: in float32 half as much, where it does not fit the cache anyway
         small = self.data.n_nodes * self.potentials.n_labels <= SMALL
+        return np.dtype(np.float64) if small else self.potentials.dtype
+
+    @cached_property
+    def _transpose(self) -> Any:
         return self.potentials.node_map.transpose(
-            np.dtype(np.float64) if small else self.potentials.dtype,
-            [window.nodes for window in self._windows],
+            self._residuals, [window.nodes for window in self._windows]
         )
 
     @cached_property
@@ -256,7 +260,7 @@ class LinearObjective(OnThreads):
         n_nodes = max(self.blocks[b].tokens.stop - self.blocks[b].tokens.start for b in part)
         room = np.empty((n_nodes, K), dtype=self.potentials.dtype)
         # one scratch for all blocks of the part: the blocks of a part follow each other
-        node = np.empty((n_nodes, K))
+        node = np.empty((n_nodes, K), dtype=self._residuals)
         for b in part:
             go_on()
             block = self.blocks[b]

@@ -327,7 +327,7 @@ class LinearPotentials:
     def of_intercept(self, node: np.ndarray) -> np.ndarray:
         """The derivative in the intercept, of that in node potentials."""
         # as `sum(axis=0)`, which takes four times as long for short rows
-        total: np.ndarray = np.einsum("ij->j", self._scored(node))
+        total: np.ndarray = np.einsum("ij->j", self._scored(node), dtype=np.float64)
         return total
 
     def _forbid(self, node: np.ndarray, block: Block) -> None:
