@@ -193,11 +193,16 @@ class RowsMap:
 
 
 class _Window(NamedTuple):
-    """Some rows, and the values that they have of rare rows and of features of few labels."""
+    """Some rows, and the values that they have of rare rows and of features of few labels; which
+    rows and columns are whose part.
+    """
 
     rows: slice
     cold: Columns
     few: Columns
+    tokens: list[slice]
+    of_cold: np.ndarray
+    of_few: np.ndarray
 
 
 class _RowsTranspose:
@@ -224,10 +229,21 @@ class _RowsTranspose:
         for rows in windows:
             cold, _ = columns_of(of.entries, rows, of.n_hot, n_cold)
             few, _ = columns_of(of.few_values, rows, 0, len(of.few.starts))
-            self.windows.append(_Window(rows, cold, few))
+            # cut by stored values, not by features: these are of very different frequency
+            self.windows.append(
+                _Window(
+                    rows,
+                    cold,
+                    few,
+                    parts(rows.stop - rows.start, n_tables),
+                    even_parts(cold.values.indptr, n_tables),
+                    even_parts(few.values.indptr, n_tables),
+                )
+            )
         every = slice(0, len(of.singles.indptr) - 1)
         singles, self.places = columns_of(of.singles, every, 0, len(of.single_pairs))
         self.single_bounds = singles.values.indptr
+        self.of_singles = even_parts(self.single_bounds, n_tables)
         self.single_pairs = of.single_pairs[singles.features]
         self.values = np.empty(self.single_bounds[-1], dtype)
 
@@ -253,12 +269,9 @@ class _RowsTranspose:
         """
         of = self.of
         window = self.windows[w]
-        n_parts = len(self.tables)
-        tokens = parts(window.rows.stop - window.rows.start, n_parts)
-        # cut by stored values, not by features: these are of very different frequency
-        cold = even_parts(window.cold.values.indptr, n_parts)
-        few = even_parts(window.few.values.indptr, n_parts)
-        single = even_parts(self.single_bounds, n_parts)
+        tokens = window.tokens
+        cold = window.of_cold
+        few = window.of_few
         last = w == len(self.windows) - 1
 
         if w == 0:
@@ -292,9 +305,9 @@ class _RowsTranspose:
             if few[c, 1] > few[c, 0]:
                 few_sums(window.few, of.few, self.R, self.stride, few[c], self.few_sums)
             if last:
-                singles_sum(self.values, self.single_bounds, self.single_pairs, single[c], out)
+                singles_sum(self.values, self.single_bounds, self.single_pairs, self.of_singles[c], out)
 
-        pool.map(part, n_parts)
+        pool.map(part, len(self.tables))
         if last:
             hot = np.sum(self.tables, axis=0)
             compress(hot, self.stride, of.rows, of.n_hot, self.sums)
