@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.simd import at
 from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = ["add_labelling", "forbid_labels"]
@@ -57,8 +58,12 @@ def _add(
 ) -> None:
     """Add the indicators of a family's cliques; with the first family those of the nodes, too."""
     K = node.shape[1]
-    step = 0 if table.shape[0] == 1 else 1
-    out_step = 0 if out_table.shape[0] == 1 else 1
+    # `at` reads without numba's care for negative indices, which costs more than the additions
+    size = nodes.shape[1]
+    step = 0 if table.shape[0] == 1 else table.shape[1]
+    out_step = 0 if out_table.shape[0] == 1 else out_table.shape[1]
+    flat_node = out_node.reshape(-1)
+    flat_table = out_table.reshape(-1)
     for i in range(len(offsets) - 1):
         if first:
             score[i] = 0.0
@@ -67,12 +72,13 @@ def _add(
             continue
         total = score[i]
         for t in range(offsets[i], offsets[i + 1] if first else offsets[i]):
-            total += node[t, labels[t]]
-            out_node[t, labels[t]] += w
+            place = t * K + at(labels, t)
+            total += at(node, place)
+            flat_node[place] += w
         for c in range(bounds[i], bounds[i + 1]):
             column = 0
-            for r in range(nodes.shape[1]):
-                column = column * K + labels[nodes[c, r]]
-            total += table[step * c, column]
-            out_table[out_step * c, column] += w
+            for r in range(c * size, (c + 1) * size):
+                column = column * K + at(labels, at(nodes, r))
+            total += at(table, step * c + column)
+            flat_table[out_step * c + column] += w
         score[i] = total

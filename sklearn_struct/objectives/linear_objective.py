@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from sklearn_struct.compiled.threads import go_on
+from sklearn_struct.compiled.threads import N_PARTS, go_on
 from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.linear.vectors_side_by_side import ONE
@@ -30,6 +30,10 @@ Work = Callable[[Block, np.ndarray, Potentials], None]
 
 # residuals that fit a cache: float32 ones would save no time there, but cost digits
 SMALL = 100_000
+# of a block: calls of kernels take a tenth of the time that 3000 tokens do
+N_TOKENS = 4500
+# of little data: some for each part
+N_BLOCKS = 3 * N_PARTS
 
 
 class TrainingData(NamedTuple):
@@ -118,7 +122,10 @@ class LinearObjective(OnThreads):
     @cached_property
     def blocks(self) -> list[Block]:
         """The examples in pieces of work."""
-        return list(self.inference.blocks(self.data.structure, self.potentials.n_labels))
+        blocks = self.inference.blocks(
+            self.data.structure, self.potentials.n_labels, N_TOKENS, N_BLOCKS
+        )
+        return list(blocks)
 
     @cached_property
     def _windows(self) -> list[Window]:

@@ -190,7 +190,7 @@ def _passes(
     if potentials.edge.shape[0] == 1:
         safe = _sweep(potentials, structure, places, work, log_Z, near)
     else:
-        _exp_nodes(potentials.node, structure.offsets, *places, work.U, work.spread, log_Z)
+        _exp_nodes(potentials.node, structure.offsets, *places, True, work.U, work.spread, log_Z)
         K = potentials.node.shape[1]
         edge_tables.forward(potentials.edge, structure.edge_offsets, places, work, K, log_Z)
         edge_tables.backward(potentials.edge, structure.edge_offsets, places, work, K)
@@ -243,13 +243,14 @@ def _sweep(
     E_T = work.E_T
     P = padded(K)
     spread = work.spread
-    _exp_nodes(potentials.node, structure.offsets, first, order, work.U, spread, log_Z)
     top, edge_spread = exp_table(potentials.edge, 0, K, E)
+    # the sum of an alpha is at least exp(-edge_spread) before it is scaled, and betas of a token have
+    # ratios of at most exp(edge_spread). If a number can hold both at once, what underflows in an
+    # alpha would have had no say later, whatever the ranges of nodes are.
+    ranges = not 2 * edge_spread < near
+    _exp_nodes(potentials.node, structure.offsets, first, order, ranges, work.U, spread, log_Z)
     for r in range(len(order)):
-        # the sum of an alpha is at least exp(-edge_spread) before it is scaled, and betas of a
-        # token have ratios of at most exp(edge_spread). If a number can hold both at once, what
-        # underflows in an alpha would have had no say later.
-        spread[r] = edge_spread if 2 * edge_spread < near else spread[r] + edge_spread
+        spread[r] += edge_spread
     for j in range(P):
         for k in range(P):
             # the way back multiplies by the transpose, whose rows must lie together, too
@@ -265,11 +266,14 @@ def _exp_nodes(
     offsets: np.ndarray,
     first: np.ndarray,
     order: np.ndarray,
+    ranges: bool,
     U: np.ndarray,
     spread: np.ndarray,
     log_Z: np.ndarray,
 ) -> None:
-    """Fill U; write the spreads, and to log Z the maxima that were taken out."""
+    """Fill U; write the spreads, 0 unless `ranges` are wanted, and to log Z the maxima that were
+    taken out.
+    """
     K = node.shape[1]
     infinity = node.dtype.type(np.inf)
     P = padded(K)
@@ -289,6 +293,7 @@ def _exp_nodes(
             shift = splat(top if top > -infinity else node.dtype.type(0))
             for k in range(0, K, LANES):
                 store(U, o + k, exp(sub(load_part(node, m + k, K - k, -infinity), shift)))
+            for k in range(0, K if ranges else 0, LANES):
                 low = minimum(sub(load_part(node, m + k, K - k, infinity), shift), low)
         spread[r] = -least(low)
 
