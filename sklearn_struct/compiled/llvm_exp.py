@@ -1,4 +1,4 @@
-"""The exponential function of eight numbers, as LLVM's vector instructions.
+"""The exponential function of vectors, as LLVM's vector instructions.
 
 exp(x) = 2**n * exp(r) with n = round(x / log 2), |r| <= log(2) / 2 and
 exp(r) = 1 + r + r**2 * q(r). The polynomial q interpolates at Chebyshev nodes.
@@ -7,6 +7,7 @@ exp(r) = 1 + r + r**2 * q(r). The polynomial q interpolates at Chebyshev nodes.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 from llvmlite import ir
@@ -16,13 +17,12 @@ from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
 from sklearn_struct.compiled.llvm_vectors import (
-    LANES,
     Arguments,
     Operation,
     Vector,
     call_intrinsic,
     constant,
-    llvm_type,
+    each_piece,
     n_bytes,
 )
 
@@ -70,34 +70,35 @@ def exp(typingctx: TypingContext, x: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        vector = llvm_type(signature.return_type.dtype)
-        way = _EXP[n_bytes(vector)]
-        high, low = way.log2
-
-        def eight(number: float) -> ir.Value:
-            return constant(builder, vector, number)
-
-        def fused(*terms: ir.Value) -> ir.Value:
-            return call_intrinsic(builder, "fma", vector, *terms)
-
-        shifted = fused(args[0], eight(1 / math.log(2)), eight(way.magic))
-        n = builder.fsub(shifted, eight(way.magic))
-        # the large part first: what is left is small, and the small part is not lost in it
-        r = fused(n, eight(-low), fused(n, eight(-high), args[0]))
-        series = eight(way.powers[0])
-        # Horner's scheme, in fused operations: half the roundings
-        for factor in (*way.powers[1:], 1.0, 1.0):
-            series = fused(series, r, eight(factor))
-        # 2**n by its bits: n, still in the lowest bits of `shifted`, moves to the exponent
-        integers = ir.VectorType(ir.IntType(8 * n_bytes(vector)), LANES)
-        biased = builder.add(
-            builder.bitcast(shifted, integers), constant(builder, integers, way.bias)
-        )
-        scale = builder.bitcast(
-            builder.shl(biased, constant(builder, integers, way.mantissa)), vector
-        )
-        # nan and -inf fail, too, and give 0
-        alive = builder.fcmp_ordered(">=", args[0], eight(way.smallest))
-        return builder.select(alive, builder.fmul(series, scale), eight(0.0))
+        return each_piece(builder, signature.return_type, partial(_exp, builder), *args)
 
     return x(x), codegen
+
+
+def _exp(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
+    """exp of each number of an LLVM vector."""
+    vector = x.type
+    way = _EXP[n_bytes(vector)]
+    high, low = way.log2
+
+    def each(number: float) -> ir.Value:
+        return constant(builder, vector, number)
+
+    def fused(*terms: ir.Value) -> ir.Value:
+        return call_intrinsic(builder, "fma", vector, *terms)
+
+    shifted = fused(x, each(1 / math.log(2)), each(way.magic))
+    n = builder.fsub(shifted, each(way.magic))
+    # the large part first: what is left is small, and the small part is not lost in it
+    r = fused(n, each(-low), fused(n, each(-high), x))
+    series = each(way.powers[0])
+    # Horner's scheme, in fused operations: half the roundings
+    for factor in (*way.powers[1:], 1.0, 1.0):
+        series = fused(series, r, each(factor))
+    # 2**n by its bits: n, still in the lowest bits of `shifted`, moves to the exponent
+    integers = ir.VectorType(ir.IntType(8 * n_bytes(vector)), vector.count)
+    biased = builder.add(builder.bitcast(shifted, integers), constant(builder, integers, way.bias))
+    scale = builder.bitcast(builder.shl(biased, constant(builder, integers, way.mantissa)), vector)
+    # nan and -inf fail, too, and give 0
+    alive = builder.fcmp_ordered(">=", x, each(way.smallest))
+    return builder.select(alive, builder.fmul(series, scale), each(0.0))

@@ -7,6 +7,7 @@ signature and the code that writes the instructions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from llvmlite import ir
@@ -325,7 +326,9 @@ def add(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
 
 @intrinsic
 def sub(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
-    return x(x, x), lambda context, builder, signature, args: builder.fsub(*args)
+    return x(x, x), lambda context, builder, signature, args: each_piece(
+        builder, signature.return_type, builder.fsub, *args
+    )
 
 
 @intrinsic
@@ -376,46 +379,68 @@ def if_larger(typingctx: TypingContext, x: Vector, y: Vector, z: Vector) -> Oper
 
 @intrinsic
 def maximum(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
-    return x(x, x), lambda context, builder, signature, args: _larger(builder, *args)
+    return x(x, x), lambda context, builder, signature, args: each_piece(
+        builder, signature.return_type, partial(_larger, builder), *args
+    )
 
 
 @intrinsic
 def minimum(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
-    return x(x, x), lambda context, builder, signature, args: _smaller(builder, *args)
+    return x(x, x), lambda context, builder, signature, args: each_piece(
+        builder, signature.return_type, partial(_smaller, builder), *args
+    )
 
 
-def _fold(builder: ir.IRBuilder, value: ir.Value, combine: Combine) -> ir.Value:
-    """Combine the lanes pairwise: halves, quarters, ... down to a scalar."""
+def _fold(
+    builder: ir.IRBuilder, vector: Vector, whole: ir.Value, combine: Combine
+) -> ir.Value:
+    """Combine eight numbers with the next eight, ..., and these pairwise: halves, quarters, ... down
+    to a scalar.
+    """
+    pieces = pieces_of(vector)
+    value = None
+    for i, n in enumerate(pieces):
+        piece = whole if len(pieces) == 1 else builder.extract_value(whole, i)
+        for first in range(0, n, LANES):
+            eight = _some(builder, piece, first, LANES)
+            value = eight if value is None else combine(builder, value, eight)
     width = LANES
     while width > 1:
         # halves are combined, in this order on any processor: the bits of a sum must not depend on
         # it
         width //= 2
-        parts = []
-        for first in (0, width):
-            order = ir.Constant(
-                ir.VectorType(ir.IntType(32), width), list(range(first, first + width))
-            )
-            parts.append(builder.shuffle_vector(value, value, order))
+        parts = [_some(builder, value, first, width) for first in (0, width)]
         value = combine(builder, *parts)
     return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+
+def _some(builder: ir.IRBuilder, value: ir.Value, first: int, n: int) -> ir.Value:
+    """n lanes, from `first` on."""
+    if n == value.type.count:
+        return value
+    order = ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(first, first + n)))
+    return builder.shuffle_vector(value, value, order)
 
 
 @intrinsic
 def total(typingctx: TypingContext, x: Vector) -> Operation:
     return x.dtype(x), lambda context, builder, signature, args: _fold(
-        builder, args[0], ir.IRBuilder.fadd
+        builder, signature.args[0], args[0], ir.IRBuilder.fadd
     )
 
 
 @intrinsic
 def largest(typingctx: TypingContext, x: Vector) -> Operation:
-    return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], _larger)
+    return x.dtype(x), lambda context, builder, signature, args: _fold(
+        builder, signature.args[0], args[0], _larger
+    )
 
 
 @intrinsic
 def least(typingctx: TypingContext, x: Vector) -> Operation:
-    return x.dtype(x), lambda context, builder, signature, args: _fold(builder, args[0], _smaller)
+    return x.dtype(x), lambda context, builder, signature, args: _fold(
+        builder, signature.args[0], args[0], _smaller
+    )
 
 
 @intrinsic

@@ -36,6 +36,7 @@ from sklearn_struct.compiled.llvm_vectors import (
 __all__ = [
     "lanes_of",
     "load_as",
+    "load_part_as",
     "prefetch_as",
     "splat_as",
     "store_as",
@@ -91,6 +92,31 @@ def load_as(
         return _joined(builder, signature.return_type, one)
 
     return like(contiguous(array), types.intp, like), codegen
+
+
+@intrinsic
+def load_part_as(
+    typingctx: TypingContext, array: types.Array, index: types.Integer, n: types.Integer, rest: Vector
+) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        pieces = pieces_of(signature.return_type)
+
+        def one(first: int, n: int) -> ir.Value:
+            at = builder.add(args[1], args[1].type(first))
+            left = builder.sub(args[2], args[2].type(first))
+            start = pointer(context, builder, signature, [args[0], at], left, n)
+            rest = args[3]
+            if len(pieces) > 1:
+                rest = builder.extract_value(rest, first // pieces[0])
+            align = ir.Constant(ir.IntType(32), n_bytes(rest.type))
+            operands = [start, align, lanes_below(builder, left, n), rest]
+            return masked(builder, "load", rest.type, rest.type, operands)
+
+        return _joined(builder, signature.return_type, one)
+
+    return rest(contiguous(array), types.intp, types.intp, rest), codegen
 
 
 @intrinsic

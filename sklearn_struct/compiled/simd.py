@@ -43,6 +43,7 @@ __all__ = [
     "load",
     "load_as",
     "load_part",
+    "load_part_as",
     "maximum",
     "minimum",
     "mul",
@@ -147,6 +148,15 @@ def lanes_of(like: Vector) -> int:
 def load_as(array: np.ndarray, index: Index, like: Vector) -> Vector:
     """As many numbers as another vector has, from `index` on."""
     return array.reshape(-1)[index : index + len(like)].copy()
+
+
+@_compiled_as(llvm_wide_vectors.load_part_as)
+def load_part_as(array: np.ndarray, index: Index, n: int, rest: Vector) -> Vector:
+    """The first `n` as `load_as`, the others those of `rest`; their memory is not read."""
+    value = rest.copy()
+    n = max(0, min(n, len(rest)))
+    value[:n] = array.reshape(-1)[index : index + n]
+    return value
 
 
 @_compiled_as(llvm_wide_vectors.store_as)
@@ -276,7 +286,7 @@ def keep(x: Vector, bits: Index) -> Vector:
 @_compiled_as(llvm_vectors.total)
 def total(x: Vector) -> float:
     """The sum."""
-    number: float = x.sum()
+    number: float = x.reshape(-1, LANES).sum(axis=0).sum()
     return number
 
 

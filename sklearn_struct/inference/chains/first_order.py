@@ -19,18 +19,23 @@ from sklearn_struct.compiled.simd import (
     cast,
     exp,
     fma,
+    lanes_of,
     largest,
     least,
     load,
     load_part,
+    load_part_as,
     maximum,
     minimum,
     mul,
     padded,
     splat,
+    splat_as,
     store,
+    store_as,
     store_part,
     sub,
+    three,
     workspace,
 )
 from sklearn_struct.compiled.small_products import (
@@ -276,6 +281,7 @@ def _exp_nodes(
     """
     K = node.shape[1]
     infinity = node.dtype.type(np.inf)
+    several = splat_as(-infinity, three(node))
     P = padded(K)
     # the table's maximum was taken out of each edge, the mass of the last norms is still in `mass`
     for r in range(len(order)):
@@ -284,15 +290,22 @@ def _exp_nodes(
         for t in range(offsets[i + 1] - offsets[i]):
             m = (offsets[i] + t) * K
             o = (first[t] + r) * P
-            best = splat(-infinity)
-            for k in range(0, K, LANES):
-                best = maximum(load_part(node, m + k, K - k, -infinity), best)
-            top = largest(best)
-            log_Z[i] += top
-            # a token without an allowed label: exp(-inf - 0) is 0, and exp(-inf + inf) would be nan
-            shift = splat(top if top > -infinity else node.dtype.type(0))
-            for k in range(0, K, LANES):
-                store(U, o + k, exp(sub(load_part(node, m + k, K - k, -infinity), shift)))
+            if P == lanes_of(several):  # each number is read once
+                row = load_part_as(node, m, K, several)
+                top = largest(row)
+                log_Z[i] += top
+                shift = splat(top if top > -infinity else node.dtype.type(0))
+                store_as(U, o, exp(sub(row, splat_as(top if top > -infinity else node.dtype.type(0), several))))
+            else:
+                best = splat(-infinity)
+                for k in range(0, K, LANES):
+                    best = maximum(load_part(node, m + k, K - k, -infinity), best)
+                top = largest(best)
+                log_Z[i] += top
+                # a token without an allowed label: exp(-inf - 0) is 0, and exp(-inf + inf) would be nan
+                shift = splat(top if top > -infinity else node.dtype.type(0))
+                for k in range(0, K, LANES):
+                    store(U, o + k, exp(sub(load_part(node, m + k, K - k, -infinity), shift)))
             for k in range(0, K if ranges else 0, LANES):
                 low = minimum(sub(load_part(node, m + k, K - k, infinity), shift), low)
         spread[r] = -least(low)
