@@ -7,7 +7,8 @@ signature and the code that writes the instructions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
+from itertools import accumulate
 from typing import TypeAlias
 
 from llvmlite import ir
@@ -36,6 +37,7 @@ __all__ = [
     "fetch",
     "fma",
     "if_larger",
+    "joined",
     "keep",
     "lanes_below",
     "largest",
@@ -263,13 +265,47 @@ def cast(typingctx: TypingContext, x: Vector, array: types.Array) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        old = llvm_type(signature.args[0].dtype)
-        new = llvm_type(signature.return_type.dtype)
+        old = signature.args[0]
+        new = signature.return_type
         if old == new:
             return args[0]
-        return (builder.fpext if n_bytes(new) > n_bytes(old) else builder.fptrunc)(args[0], new)
+        convert = builder.fpext if new.dtype == types.float64 else builder.fptrunc
+        eights = [convert(eight, llvm_type(new.dtype)) for eight in _eights(builder, old, args[0])]
+        return joined(builder, new, lambda first, n: _one_after_the_other(
+            builder, eights[first // LANES : (first + n) // LANES]
+        ))
 
-    return Vector(array.dtype)(x, array), codegen
+    return Vector(array.dtype, x.n)(x, array), codegen
+
+
+def _eights(builder: ir.IRBuilder, vector: Vector, whole: ir.Value) -> list[ir.Value]:
+    """A vector in pieces of eight numbers."""
+    pieces = pieces_of(vector)
+    eights = []
+    for i, n in enumerate(pieces):
+        piece = whole if len(pieces) == 1 else builder.extract_value(whole, i)
+        eights += [_some(builder, piece, first, LANES) for first in range(0, n, LANES)]
+    return eights
+
+
+def _one_after_the_other(builder: ir.IRBuilder, eights: list[ir.Value]) -> ir.Value:
+    """One or two vectors of eight numbers in a register."""
+    if len(eights) == 1:
+        return eights[0]
+    order = ir.Constant(ir.VectorType(ir.IntType(32), 2 * LANES), list(range(2 * LANES)))
+    return builder.shuffle_vector(*eights, order)
+
+
+def joined(builder: ir.IRBuilder, vector: Vector, one: Callable[[int, int], ir.Value]) -> ir.Value:
+    """The vector of the pieces ``one(first number, how many)``."""
+    pieces = pieces_of(vector)
+    if len(pieces) == 1:
+        return one(0, pieces[0])
+    kinds = [llvm_type(vector.dtype, n) for n in pieces]
+    whole = ir.Constant(ir.LiteralStructType(kinds), ir.Undefined)
+    for i, first in enumerate(accumulate(pieces[:-1], initial=0)):
+        whole = builder.insert_value(whole, one(first, pieces[i]), i)
+    return whole
 
 
 @intrinsic
@@ -397,13 +433,7 @@ def _fold(
     """Combine eight numbers with the next eight, ..., and these pairwise: halves, quarters, ... down
     to a scalar.
     """
-    pieces = pieces_of(vector)
-    value = None
-    for i, n in enumerate(pieces):
-        piece = whole if len(pieces) == 1 else builder.extract_value(whole, i)
-        for first in range(0, n, LANES):
-            eight = _some(builder, piece, first, LANES)
-            value = eight if value is None else combine(builder, value, eight)
+    value = reduce(partial(combine, builder), _eights(builder, vector, whole))
     width = LANES
     while width > 1:
         # halves are combined, in this order on any processor: the bits of a sum must not depend on

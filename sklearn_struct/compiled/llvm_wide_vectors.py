@@ -7,7 +7,6 @@ that rows of 24 float32 take two operations, not three. Arithmetic on them is th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import accumulate
 
 from llvmlite import ir
@@ -25,6 +24,7 @@ from sklearn_struct.compiled.llvm_vectors import (
     constant,
     contiguous,
     fetch,
+    joined,
     lanes_below,
     llvm_type,
     masked,
@@ -36,6 +36,7 @@ from sklearn_struct.compiled.llvm_vectors import (
 __all__ = [
     "lanes_of",
     "load_as",
+    "load_cast",
     "load_part_as",
     "prefetch_as",
     "splat_as",
@@ -89,7 +90,32 @@ def load_as(
             value.align = n_bytes(llvm_type(signature.return_type.dtype))
             return value
 
-        return _joined(builder, signature.return_type, one)
+        return joined(builder, signature.return_type, one)
+
+    return like(contiguous(array), types.intp, like), codegen
+
+
+@intrinsic
+def load_cast(
+    typingctx: TypingContext, array: types.Array, index: types.Integer, like: Vector
+) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        result = signature.return_type
+        kind = signature.args[0].dtype
+
+        def one(first: int, n: int) -> ir.Value:
+            at = builder.add(args[1], args[1].type(first))
+            start = pointer(context, builder, signature, [args[0], at], n, n)
+            value = builder.load(start)
+            value.align = n_bytes(llvm_type(kind))
+            if kind == result.dtype:
+                return value
+            convert = builder.fpext if result.dtype == types.float64 else builder.fptrunc
+            return convert(value, llvm_type(result.dtype, n))
+
+        return joined(builder, result, one)
 
     return like(contiguous(array), types.intp, like), codegen
 
@@ -114,7 +140,7 @@ def load_part_as(
             operands = [start, align, lanes_below(builder, left, n), rest]
             return masked(builder, "load", rest.type, rest.type, operands)
 
-        return _joined(builder, signature.return_type, one)
+        return joined(builder, signature.return_type, one)
 
     return rest(contiguous(array), types.intp, types.intp, rest), codegen
 
@@ -193,18 +219,6 @@ def splat_as(typingctx: TypingContext, scalar: types.Float, like: Vector) -> Ope
             lanes = ir.Constant(ir.VectorType(ir.IntType(32), n), list(range(n)))
             return builder.shuffle_vector(widest, widest, lanes)
 
-        return _joined(builder, result, one)
+        return joined(builder, result, one)
 
     return like(like.dtype, like), codegen
-
-
-def _joined(builder: ir.IRBuilder, vector: Vector, one: Callable[[int, int], ir.Value]) -> ir.Value:
-    """The vector of the pieces ``one(first number, how many)``."""
-    pieces = pieces_of(vector)
-    if len(pieces) == 1:
-        return one(0, pieces[0])
-    kinds = [llvm_type(vector.dtype, n) for n in pieces]
-    whole = ir.Constant(ir.LiteralStructType(kinds), ir.Undefined)
-    for i, first in enumerate(accumulate(pieces[:-1], initial=0)):
-        whole = builder.insert_value(whole, one(first, pieces[i]), i)
-    return whole

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import inlined, uncounted
 from sklearn_struct.compiled.simd import (
     LANES,
+    Vector,
     cast,
     exp,
     fma,
@@ -23,6 +24,7 @@ from sklearn_struct.compiled.simd import (
     largest,
     least,
     load,
+    load_cast,
     load_part,
     load_part_as,
     maximum,
@@ -34,6 +36,7 @@ from sklearn_struct.compiled.simd import (
     store,
     store_as,
     store_part,
+    store_part_as,
     sub,
     three,
     workspace,
@@ -369,17 +372,50 @@ def _add_nodes(
     """Add weighted node marginals; A is weighted from here on."""
     K = out_node.shape[1]
     P = padded(K)
+    several = three(out_node)
+    zero = splat(out_node.dtype.type(0))
+    rest = P - P % lanes_of(several)
     for r in range(len(order)):
         i = order[r]
-        for t in range(offsets[i + 1] - offsets[i]):
-            o = (offsets[i] + t) * K
-            m = (first[t] + r) * P
-            for k in range(0, K, LANES):
-                # alphas are weighted here once, and the edges' sums read them so
-                a = mul(cast(load(A, m + k), out_node), splat(out_node.dtype.type(weight[i])))
-                store(A, m + k, cast(a, A))
-                row = load_part(out_node, o + k, K - k, out_node.dtype.type(0))
-                store_part(out_node, o + k, fma(a, cast(load(B, m + k), out_node), row), K - k)
+        w = out_node.dtype.type(weight[i])
+        o = offsets[i] * K
+        n = offsets[i + 1] - offsets[i]
+        for k in range(0, rest, lanes_of(several)):
+            _add_columns(several, first, r, n, w, A, B, P, k, out_node, o, K)
+        for k in range(rest, P, LANES):
+            _add_columns(zero, first, r, n, w, A, B, P, k, out_node, o, K)
+
+
+@inlined
+def _add_columns(
+    zero: Vector,
+    first: np.ndarray,
+    r: int,
+    n: int,
+    weight: float,
+    A: np.ndarray,
+    B: np.ndarray,
+    P: int,
+    k: int,
+    out_node: np.ndarray,
+    o: int,
+    K: int,
+) -> None:
+    """The same of the n tokens of a sequence, from number k of their rows on."""
+    w = splat_as(weight, zero)
+    # a row is read before the one in front of it is written: a part of a vector is written as if it
+    # were whole, and who reads what lies behind it would have to wait
+    following = load_part_as(out_node, o + k, K - k, zero)
+    for t in range(n):
+        row = following
+        if t + 1 < n:
+            following = load_part_as(out_node, o + (t + 1) * K + k, K - k, zero)
+        m = (first[t] + r) * P + k
+        # alphas are weighted here once, and the edges' sums read them so
+        a = mul(load_cast(A, m, zero), w)
+        store_as(A, m, cast(a, A))
+        row = fma(a, load_cast(B, m, zero), row)
+        store_part_as(out_node, o + t * K + k, row, K - k)
 
 
 @uncounted

@@ -24,7 +24,12 @@ from sklearn_struct.compiled.simd import (
     minimum,
     mul,
     padded,
+    lanes_of,
+    load_as,
     splat,
+    splat_as,
+    store_as,
+    three,
     store,
     store_part,
     sub,
@@ -93,7 +98,15 @@ def weigh(
     A: np.ndarray, U: np.ndarray, first: int, n: int, P: int, multiply: bool, norms: np.ndarray
 ) -> None:
     """Multiply n rows of A by those of U (or set them), then divide each by its sum, its norm."""
+    several = three(A)
     for row in range(first, first + n):
+        if P == lanes_of(several):  # the product stays in registers
+            product = load_as(U, row * P, several)
+            if multiply:
+                product = mul(load_as(A, row * P, several), product)
+            norms[row] = total(product)
+            store_as(A, row * P, mul(product, splat_as(A.dtype.type(1) / norms[row], several)))
+            continue
         mass = splat(A.dtype.type(0))
         for k in range(row * P, row * P + P, LANES):
             a = load(U, k)
@@ -132,7 +145,12 @@ def absorb(
     for m in range((first[t] + n_next) * P, first[t + 1] * P):
         B[m] = 1
     if t > 0:
+        several = three(U)
         for row in range(first[t], first[t + 1]):
+            if P == lanes_of(several):
+                product = mul(load_as(U, row*P, several), splat_as(U.dtype.type(1) / norms[row], several))
+                store_as(U, row*P, mul(product, load_as(B, row*P, several)))
+                continue
             scale = splat(U.dtype.type(1) / norms[row])
             for m in range(row * P, row * P + P, LANES):
                 store(U, m, mul(mul(load(U, m), scale), load(B, m)))
