@@ -186,12 +186,14 @@ def _add_row(
     k: int,
 ) -> None:
     """Add data[p] times the `row` to the rows of a table from number k on."""
+    one = splat_as(table.dtype.type(1), row)
     for p in range(start, stop):
         r = np.int64(at(indices, p))
         if r >= n_rows:
             break  # values of hot rows come first
         m = r * P + k
-        x = splat_as(at(data, p * step), row)
+        # in text all values are 1, and none are stored
+        x = one if step == 0 else splat_as(at(data, p * step), row)
         store_as(table, m, fma(x, row, load_as(table, m, row)))
 
 
