@@ -221,14 +221,13 @@ class _RowsTranspose:
         self.tables = aligned(n_tables * of.n_hot * self.stride, dtype).reshape(n_tables, -1)
         # gradients of rare features are gathered feature by feature, and need no table of each
         # thread
-        n_cold = len(of.rows.starts) - of.n_hot
         # in the order of rows and of lists, as the compact one is not that of the tokens
         self.sums = np.empty(len(of.rows.labels))
         self.few_sums = np.empty(len(of.few.labels))
         self.windows = []
         for rows in windows:
-            cold, _ = columns_of(of.entries, rows, of.n_hot, n_cold)
-            few, _ = columns_of(of.few_values, rows, 0, len(of.few.starts))
+            cold, _ = columns_of(of.entries, rows, of.n_hot, np.diff(of.rows.bounds[of.n_hot :]))
+            few, _ = columns_of(of.few_values, rows, 0, np.diff(of.few.bounds))
             # cut by stored values, not by features: these are of very different frequency
             self.windows.append(
                 _Window(
@@ -241,7 +240,7 @@ class _RowsTranspose:
                 )
             )
         every = slice(0, len(of.singles.indptr) - 1)
-        singles, self.places = columns_of(of.singles, every, 0, len(of.single_pairs))
+        singles, self.places = columns_of(of.singles, every, 0, np.ones_like(of.single_pairs))
         self.single_bounds = singles.values.indptr
         self.of_singles = even_parts(self.single_bounds, n_tables)
         self.single_pairs = of.single_pairs[singles.features]

@@ -165,22 +165,29 @@ class Columns(NamedTuple):
     features: np.ndarray
 
 
-def columns_of(X: Entries, rows: slice, first: int, n: int) -> tuple[Columns, np.ndarray]:
-    """The values of features first ... first + n - 1 in some rows, and where each of the values of
-    these rows goes.
+def columns_of(
+    X: Entries, rows: slice, first: int, n_weights: np.ndarray
+) -> tuple[Columns, np.ndarray]:
+    """The values of features first, first + 1, ... in some rows, and where each of the values of
+    these rows goes. They have so many weights each.
 
-    As indices do, places go on for AHEAD more.
+    Features that are alike stand together: processors guess when a loop ends that is as long as
+    the one before. As indices do, places go on for AHEAD more.
     """
     bounds = X.indptr[rows.start : rows.stop + 1]
     start = int(bounds[0])
     stop = int(bounds[-1])
-    counts = counts_of(X.indices[start:stop], first + n)[first:]
+    counts = counts_of(X.indices[start:stop], first + len(n_weights))[first:]
     features = np.flatnonzero(counts)
+    alike = 256 * np.minimum(counts[features], 255) + np.minimum(n_weights[features], 255)
+    # numbers of 16 bits are sorted without comparisons
+    features = features[np.argsort(alike.astype(np.uint16), kind="stable")]
+    indptr = np.append(0, np.cumsum(counts[features]))
+    n_values = int(indptr[-1])
     # where the column of each feature begins
-    place = np.cumsum(counts) - counts
-    n_values = int(np.sum(counts))
+    place = np.zeros_like(counts)
+    place[features] = indptr[:-1]
     data = np.ones(n_values * X.step + 1, dtype=X.data.dtype)
-    indptr = np.append(place[features], n_values)
     indices = np.zeros(n_values + AHEAD, dtype=np.int32)
     columns = Entries(indptr, indices, data, X.step)
     places = np.zeros(stop - start + AHEAD, dtype=np.int32)
