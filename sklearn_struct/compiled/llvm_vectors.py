@@ -53,6 +53,7 @@ __all__ = [
     "pieces_of",
     "pointer",
     "prefetch",
+    "set_at",
     "splat",
     "store",
     "store_part",
@@ -167,6 +168,21 @@ def at(typingctx: TypingContext, array: types.Array, index: types.Integer) -> Op
         return builder.load(builder.gep(struct.data, [args[1]], inbounds=True))
 
     return array.dtype(contiguous(array), types.intp), codegen
+
+
+@intrinsic
+def set_at(
+    typingctx: TypingContext, array: types.Array, index: types.Integer, value: types.Float
+) -> Operation:
+    def codegen(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        struct = context.make_array(signature.args[0])(context, builder, args[0])
+        check(context, builder, struct, args[1], 1, 1)
+        builder.store(args[2], builder.gep(struct.data, [args[1]], inbounds=True))
+        return context.get_dummy_value()
+
+    return types.void(contiguous(array), types.intp, array.dtype), codegen
 
 
 @intrinsic

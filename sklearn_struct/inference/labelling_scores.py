@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.compiled.simd import at
+from sklearn_struct.compiled.simd import at, set_at
 from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = ["add_labelling", "forbid_labels"]
@@ -62,8 +62,6 @@ def _add(
     size = nodes.shape[1]
     step = 0 if table.shape[0] == 1 else table.shape[1]
     out_step = 0 if out_table.shape[0] == 1 else out_table.shape[1]
-    flat_node = out_node.reshape(-1)
-    flat_table = out_table.reshape(-1)
     for i in range(len(offsets) - 1):
         if first:
             score[i] = 0.0
@@ -74,11 +72,12 @@ def _add(
         for t in range(offsets[i], offsets[i + 1] if first else offsets[i]):
             place = t * K + at(labels, t)
             total += at(node, place)
-            flat_node[place] += w
+            set_at(out_node, place, at(out_node, place) + w)
         for c in range(bounds[i], bounds[i + 1]):
             column = 0
             for r in range(c * size, (c + 1) * size):
                 column = column * K + at(labels, at(nodes, r))
             total += at(table, step * c + column)
-            flat_table[out_step * c + column] += w
+            place = out_step * c + column
+            set_at(out_table, place, at(out_table, place) + w)
         score[i] = total

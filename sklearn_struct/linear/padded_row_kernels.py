@@ -21,6 +21,7 @@ from sklearn_struct.compiled.simd import (
     padded,
     prefetch,
     prefetch_as,
+    set_at,
     splat,
     splat_as,
     store,
@@ -111,7 +112,6 @@ def scores(
         for k in range(rest, P, LANES):
             part = _row(zero, indices, data, step, start, stop, table, P, k)
             store_part_as(out, t * K + k, part, K - k)
-    flat = out.reshape(-1)
     indices = singles.indices
     data = singles.data
     step = singles.step
@@ -121,7 +121,8 @@ def scores(
         prefetch(weights, np.int64(at(indices, p + AHEAD)))
         x = at(data, p * step) * at(weights, np.int64(at(indices, p)))
         # `at` reads without numba's care for negative indices, which costs more than the addition
-        flat[at(places, p) - o] += x
+        place = at(places, p) - o
+        set_at(out, place, at(out, place) + x)
 
 
 @inlined
@@ -375,7 +376,6 @@ def put(
     """
     n, K = R.shape
     P = padded(K)
-    flat = R.reshape(-1)
     for t in range(n):
         for k in range(0, K, LANES):
             x = cast(load_part(R, t * K + k, K - k, R.dtype.type(0)), kept)
@@ -385,7 +385,7 @@ def put(
     o = first * K
     for p in range(singles.indptr[first], singles.indptr[first + n]):
         prefetch(values, np.int64(at(places, p + AHEAD)))
-        values[at(places, p)] = at(data, p * step) * at(flat, at(sources, p) - o)
+        set_at(values, at(places, p), at(data, p * step) * at(R, at(sources, p) - o))
 
 
 @kernel
