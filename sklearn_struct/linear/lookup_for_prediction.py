@@ -11,7 +11,7 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import at, padded, prefetch
 from sklearn_struct.containers.csr import CSR
-from sklearn_struct.linear.padded_row_kernels import rows_forward
+from sklearn_struct.linear.padded_row_kernels import rows_forward, scores
 from sklearn_struct.linear.stored_values import AHEAD, Entries
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
@@ -85,7 +85,12 @@ class LookupMap:
         table_rows = np.empty(high - low + AHEAD, np.int32)
         single = np.empty(high - low + 1, np.int32)
         n_single = _look_up(features, self.lookup.code, W[table:], table_rows, single)
-        rows_forward(Entries(bounds, table_rows, data, 1), W[:table], 0, scales, out)
+        values = Entries(bounds, table_rows, data, 1)
+        if scales is ONE:
+            # what a fit has compiled; single numbers are looked up, not listed
+            scores(values, W[:table], values, table_rows, W[:0], 0, out)
+        else:
+            rows_forward(values, W[:table], 0, scales, out)
         _add_singles(
             CSR(bounds, features, data), self.lookup.code, W[table:], single[:n_single], scales, out
         )

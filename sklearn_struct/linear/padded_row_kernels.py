@@ -117,7 +117,8 @@ def scores(
     step = singles.step
     o = first * K
     # one loop over all of them, not one for each token
-    for p in range(singles.indptr[first], singles.indptr[first + n]):
+    stop = singles.indptr[first + n] if len(weights) else singles.indptr[first]
+    for p in range(singles.indptr[first], stop):
         prefetch(weights, np.int64(at(indices, p + AHEAD)))
         x = at(data, p * step) * at(weights, np.int64(at(indices, p)))
         # `at` reads without numba's care for negative indices, which costs more than the addition

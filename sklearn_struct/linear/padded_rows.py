@@ -309,7 +309,9 @@ class _RowsTranspose:
         pool.map(part, len(self.tables))
         if last:
             hot = np.sum(self.tables, axis=0)
-            compress(hot, self.stride, of.rows, of.n_hot, self.sums)
+            bounds = of.rows.bounds[: of.n_hot + 1]
+            firsts = np.repeat(np.arange(0, len(hot), self.stride), np.diff(bounds))
+            self.sums[: len(firsts)] = hot[firsts + of.rows.labels[: len(firsts)]]
             add_lists(self.sums, of.rows, out)
             if len(self.few_sums):
                 add_lists(self.few_sums, of.few, out)
