@@ -16,7 +16,7 @@ from numba.core.typing.context import BaseContext as TypingContext
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from sklearn_struct.compiled.llvm_vectors import (
+from sklearn_struct.compiled.llvm_types import (
     Arguments,
     Operation,
     Vector,

@@ -16,7 +16,7 @@ from numba.core.typing.context import BaseContext as TypingContext
 from numba.core.typing.templates import Signature
 from numba.extending import intrinsic
 
-from sklearn_struct.compiled.llvm_vectors import (
+from sklearn_struct.compiled.llvm_types import (
     LANES,
     Arguments,
     Operation,
@@ -122,7 +122,11 @@ def load_cast(
 
 @intrinsic
 def load_part_as(
-    typingctx: TypingContext, array: types.Array, index: types.Integer, n: types.Integer, rest: Vector
+    typingctx: TypingContext,
+    array: types.Array,
+    index: types.Integer,
+    n: types.Integer,
+    rest: Vector,
 ) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments

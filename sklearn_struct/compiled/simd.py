@@ -23,7 +23,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from sklearn_struct.compiled import llvm_exp, llvm_vectors, llvm_wide_vectors
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.compiled.llvm_vectors import LANES
+from sklearn_struct.compiled.llvm_types import LANES
 
 __all__ = [
     "LANES",

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn_struct.compiled.kernel import kernel
 from sklearn_struct.compiled.simd import at, padded, prefetch
 from sklearn_struct.containers.csr import CSR
-from sklearn_struct.linear.padded_row_kernels import rows_forward, scores
+from sklearn_struct.linear.padded_row_kernels import rows_forward
+from sklearn_struct.linear.pass_kernels import scores
 from sklearn_struct.linear.stored_values import AHEAD, Entries
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 

@@ -28,19 +28,15 @@ from sklearn_struct.linear.few_labels import (
 )
 from sklearn_struct.linear.label_lists import add_lists, label_lists, read_lists, write_lists
 from sklearn_struct.linear.padded_row_kernels import (
-    add_cold,
-    add_hot,
     compress,
     expand,
     mark,
-    put,
     rows_forward,
     rows_scatter,
-    scores,
     singles_forward,
     singles_scatter,
-    singles_sum,
 )
+from sklearn_struct.linear.pass_kernels import add_cold, add_hot, put, scores, singles_sum
 from sklearn_struct.linear.stored_values import (
     FEW,
     ROW,
@@ -304,7 +300,9 @@ class _RowsTranspose:
             if few[c, 1] > few[c, 0]:
                 few_sums(window.few, of.few, self.R, self.stride, few[c], self.few_sums)
             if last:
-                singles_sum(self.values, self.single_bounds, self.single_pairs, self.of_singles[c], out)
+                singles_sum(
+                    self.values, self.single_bounds, self.single_pairs, self.of_singles[c], out
+                )
 
         pool.map(part, len(self.tables))
         if last:

@@ -15,30 +15,7 @@ import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, uncounted
 from sklearn_struct.compiled.simd import (
-    LANES,
-    Vector,
-    cast,
-    exp,
-    fma,
-    lanes_of,
-    largest,
-    least,
-    load,
-    load_cast,
-    load_part,
-    load_part_as,
-    maximum,
-    minimum,
-    mul,
     padded,
-    splat,
-    splat_as,
-    store,
-    store_as,
-    store_part,
-    store_part_as,
-    sub,
-    three,
     workspace,
 )
 from sklearn_struct.compiled.small_products import (
@@ -59,6 +36,7 @@ from sklearn_struct.inference.chains.forward_backward_by_edge import (
     exp_table,
     weigh,
 )
+from sklearn_struct.inference.chains.node_rows import add_nodes, exp_nodes
 from sklearn_struct.inference.chains.scaled_numbers import distrust, is_safe
 from sklearn_struct.inference.chains.time_major import Steps, steps
 
@@ -164,7 +142,7 @@ def marginals_by_row(
     work = _lattice(places, potentials)
     again = _passes(potentials, structure, places, work, log_Z)
     edge_tables.add_by_row(potentials, structure, places, weight, work, rows)
-    _add_nodes(structure.offsets, *places, weight, work.A, work.B, node)
+    add_nodes(structure.offsets, *places, weight, work.A, work.B, node)
     if len(again):
         room = Pairs(node, np.zeros((len(structure.edges), rows.table.shape[1])))
         for i in again.tolist():
@@ -185,7 +163,7 @@ def _add(
         _add_marginals(structure.offsets, places, weight, work, out)
     else:
         edge_tables.add_marginals(potentials, structure, places, weight, work, out.edge)
-        _add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
+        add_nodes(structure.offsets, *places, weight, work.A, work.B, out.node)
 
 
 def _passes(
@@ -198,7 +176,7 @@ def _passes(
     if potentials.edge.shape[0] == 1:
         safe = _sweep(potentials, structure, places, work, log_Z, near)
     else:
-        _exp_nodes(potentials.node, structure.offsets, *places, True, work.U, work.spread, log_Z)
+        exp_nodes(potentials.node, structure.offsets, *places, True, work.U, work.spread, log_Z)
         K = potentials.node.shape[1]
         edge_tables.forward(potentials.edge, structure.edge_offsets, places, work, K, log_Z)
         edge_tables.backward(potentials.edge, structure.edge_offsets, places, work, K)
@@ -252,11 +230,11 @@ def _sweep(
     P = padded(K)
     spread = work.spread
     top, edge_spread = exp_table(potentials.edge, 0, K, E)
-    # the sum of an alpha is at least exp(-edge_spread) before it is scaled, and betas of a token have
-    # ratios of at most exp(edge_spread). If a number can hold both at once, what underflows in an
-    # alpha would have had no say later, whatever the ranges of nodes are.
+    # the sum of an alpha is at least exp(-edge_spread) before it is scaled, and betas of a token
+    # have ratios of at most exp(edge_spread). If a number can hold both at once, what underflows in
+    # an alpha would have had no say later, whatever the ranges of nodes are.
     ranges = not 2 * edge_spread < near
-    _exp_nodes(potentials.node, structure.offsets, first, order, ranges, work.U, spread, log_Z)
+    exp_nodes(potentials.node, structure.offsets, first, order, ranges, work.U, spread, log_Z)
     for r in range(len(order)):
         spread[r] += edge_spread
     for j in range(P):
@@ -266,52 +244,6 @@ def _sweep(
     _forward(structure.edge_offsets, places, work, K, top, log_Z)
     _backward(first, work.U, work.B, E_T, K, work.norms)
     return is_safe(order, spread, near, log_Z)
-
-
-@inlined
-def _exp_nodes(
-    node: np.ndarray,
-    offsets: np.ndarray,
-    first: np.ndarray,
-    order: np.ndarray,
-    ranges: bool,
-    U: np.ndarray,
-    spread: np.ndarray,
-    log_Z: np.ndarray,
-) -> None:
-    """Fill U; write the spreads, 0 unless `ranges` are wanted, and to log Z the maxima that were
-    taken out.
-    """
-    K = node.shape[1]
-    infinity = node.dtype.type(np.inf)
-    several = splat_as(-infinity, three(node))
-    P = padded(K)
-    # the table's maximum was taken out of each edge, the mass of the last norms is still in `mass`
-    for r in range(len(order)):
-        i = order[r]
-        low = splat(node.dtype.type(0))
-        for t in range(offsets[i + 1] - offsets[i]):
-            m = (offsets[i] + t) * K
-            o = (first[t] + r) * P
-            if P == lanes_of(several):  # each number is read once
-                row = load_part_as(node, m, K, several)
-                top = largest(row)
-                log_Z[i] += top
-                shift = splat(top if top > -infinity else node.dtype.type(0))
-                store_as(U, o, exp(sub(row, splat_as(top if top > -infinity else node.dtype.type(0), several))))
-            else:
-                best = splat(-infinity)
-                for k in range(0, K, LANES):
-                    best = maximum(load_part(node, m + k, K - k, -infinity), best)
-                top = largest(best)
-                log_Z[i] += top
-                # a token without an allowed label: exp(-inf - 0) is 0, and exp(-inf + inf) would be nan
-                shift = splat(top if top > -infinity else node.dtype.type(0))
-                for k in range(0, K, LANES):
-                    store(U, o + k, exp(sub(load_part(node, m + k, K - k, -infinity), shift)))
-            for k in range(0, K if ranges else 0, LANES):
-                low = minimum(sub(load_part(node, m + k, K - k, infinity), shift), low)
-        spread[r] = -least(low)
 
 
 @inlined
@@ -359,71 +291,12 @@ def _backward(
         n_next = first[t + 1] - first[t]
 
 
-@inlined
-def _add_nodes(
-    offsets: np.ndarray,
-    first: np.ndarray,
-    order: np.ndarray,
-    weight: np.ndarray,
-    A: np.ndarray,
-    B: np.ndarray,
-    out_node: np.ndarray,
-) -> None:
-    """Add weighted node marginals; A is weighted from here on."""
-    K = out_node.shape[1]
-    P = padded(K)
-    several = three(out_node)
-    zero = splat(out_node.dtype.type(0))
-    rest = P - P % lanes_of(several)
-    for r in range(len(order)):
-        i = order[r]
-        w = out_node.dtype.type(weight[i])
-        o = offsets[i] * K
-        n = offsets[i + 1] - offsets[i]
-        for k in range(0, rest, lanes_of(several)):
-            _add_columns(several, first, r, n, w, A, B, P, k, out_node, o, K)
-        for k in range(rest, P, LANES):
-            _add_columns(zero, first, r, n, w, A, B, P, k, out_node, o, K)
-
-
-@inlined
-def _add_columns(
-    zero: Vector,
-    first: np.ndarray,
-    r: int,
-    n: int,
-    weight: float,
-    A: np.ndarray,
-    B: np.ndarray,
-    P: int,
-    k: int,
-    out_node: np.ndarray,
-    o: int,
-    K: int,
-) -> None:
-    """The same of the n tokens of a sequence, from number k of their rows on."""
-    w = splat_as(weight, zero)
-    # a row is read before the one in front of it is written: a part of a vector is written as if it
-    # were whole, and who reads what lies behind it would have to wait
-    following = load_part_as(out_node, o + k, K - k, zero)
-    for t in range(n):
-        row = following
-        if t + 1 < n:
-            following = load_part_as(out_node, o + (t + 1) * K + k, K - k, zero)
-        m = (first[t] + r) * P + k
-        # alphas are weighted here once, and the edges' sums read them so
-        a = mul(load_cast(A, m, zero), w)
-        store_as(A, m, cast(a, A))
-        row = fma(a, load_cast(B, m, zero), row)
-        store_part_as(out_node, o + t * K + k, row, K - k)
-
-
 @uncounted
 def _add_marginals(
     offsets: np.ndarray, places: Steps, weight: np.ndarray, work: Lattice, out: Pairs
 ) -> None:
     """Add weighted marginals where all edges share a table."""
-    _add_nodes(offsets, places.first, places.order, weight, work.A, work.B, out.node)
+    add_nodes(offsets, places.first, places.order, weight, work.A, work.B, out.node)
     _add_edge_sum(places.first, work, out.node.shape[1], out.edge)
 
 

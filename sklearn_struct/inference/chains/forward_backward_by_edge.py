@@ -16,23 +16,23 @@ from sklearn_struct.compiled.simd import (
     cast,
     exp,
     fma,
+    lanes_of,
     largest,
     least,
     load,
+    load_as,
     load_part,
     maximum,
     minimum,
     mul,
     padded,
-    lanes_of,
-    load_as,
     splat,
     splat_as,
-    store_as,
-    three,
     store,
+    store_as,
     store_part,
     sub,
+    three,
     total,
 )
 from sklearn_struct.compiled.small_products import matrix_times_row, rows_times_matrix
@@ -100,7 +100,7 @@ def weigh(
     """Multiply n rows of A by those of U (or set them), then divide each by its sum, its norm."""
     several = three(A)
     for row in range(first, first + n):
-        if P == lanes_of(several):  # the product stays in registers
+        if lanes_of(several) == P:  # the product stays in registers
             product = load_as(U, row * P, several)
             if multiply:
                 product = mul(load_as(A, row * P, several), product)
@@ -147,9 +147,10 @@ def absorb(
     if t > 0:
         several = three(U)
         for row in range(first[t], first[t + 1]):
-            if P == lanes_of(several):
-                product = mul(load_as(U, row*P, several), splat_as(U.dtype.type(1) / norms[row], several))
-                store_as(U, row*P, mul(product, load_as(B, row*P, several)))
+            if lanes_of(several) == P:
+                inverse = splat_as(U.dtype.type(1) / norms[row], several)
+                product = mul(load_as(U, row * P, several), inverse)
+                store_as(U, row * P, mul(product, load_as(B, row * P, several)))
                 continue
             scale = splat(U.dtype.type(1) / norms[row])
             for m in range(row * P, row * P + P, LANES):
