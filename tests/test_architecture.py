@@ -371,6 +371,7 @@ def test_one_numba_decorator(path, tree):
         "compiled/kernel.py",
         "compiled/index_checks.py",
         "compiled/llvm_exp.py",
+        "compiled/llvm_types.py",
         "compiled/llvm_vectors.py",
         "compiled/llvm_wide_vectors.py",
         "compiled/simd.py",

@@ -57,6 +57,32 @@ def _three_wide(a, out):
 
 
 @kernel
+def _parts(a, i, n, o, out):
+    several = simd.three(out)
+    rest = simd.splat_as(out.dtype.type(5), several)
+    simd.prefetch_as(a, i, several)
+    x = simd.load_part_as(out, i, n, rest)
+    simd.store_part_as(out, o, x, n)
+    simd.store_as(out, o + 4 * LANES, x)
+    return simd.lanes_of(rest)
+
+
+@kernel
+def _of_three(a, other, out):
+    several = simd.three(a)
+    x = simd.load_as(a, 0, several)
+    y = simd.load_as(a, 3 * LANES, several)
+    simd.store_as(out, 0, simd.sub(x, y))
+    simd.store_as(out, 3 * LANES, simd.maximum(x, y))
+    simd.store_as(out, 6 * LANES, simd.minimum(x, y))
+    simd.store_as(out, 9 * LANES, simd.exp(simd.sub(simd.minimum(x, y), simd.maximum(x, y))))
+    simd.store_as(other, 0, simd.cast(x, other))
+    simd.store_as(out, 12 * LANES, simd.load_cast(other, 0, several))
+    simd.set_at(other, 3 * LANES, 7)
+    return simd.total(x), simd.largest(x), simd.least(x)
+
+
+@kernel
 def _cast_and_keep(a, bits, out, small):
     simd.prefetch(a, 0)
     x = simd.load(a, 0)
@@ -109,6 +135,43 @@ def test_vectors_of_several_registers(dtype, wide):
     assert np.all(out[:2] == 7.0)
     assert np.all(out[2 + n : 4 + n] == 7.0)
     assert np.all(out[4 + 2 * n :] == 7.0)
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [-3, 0, 1, 8, 13, 16, 22, 24, 30])
+def test_parts_of_several_registers(dtype, n):
+    """The rest is neither read nor written; it is that of another vector."""
+    out = np.arange(90, dtype=dtype)
+    before = out.copy()
+    assert _parts(out, 2, n, 30, out) == 24
+    m = max(0, min(n, 24))
+    np.testing.assert_array_equal(out[30 : 30 + m], before[2 : 2 + m])
+    np.testing.assert_array_equal(out[30 + m : 62], before[30 + m : 62])
+    np.testing.assert_array_equal(out[62 : 62 + m], before[2 : 2 + m])
+    assert np.all(out[62 + m : 86] == 5.0)
+    np.testing.assert_array_equal(out[86:], before[86:])
+
+
+@pytest.mark.twins
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("other", DTYPES)
+def test_operations_on_several_registers(dtype, other):
+    a = np.random.default_rng(0).normal(size=48).astype(dtype)
+    out = np.empty((5, 24), dtype)
+    cast = np.zeros(25, other)
+    total, largest, least = _of_three(a, cast, out)
+    x, y = a.reshape(2, 24)
+    np.testing.assert_array_equal(out[:3], [x - y, np.maximum(x, y), np.minimum(x, y)])
+    np.testing.assert_allclose(out[3], np.exp(-np.abs(x - y)), rtol=1e-6)
+    np.testing.assert_array_equal(cast, [*x.astype(other), 7])
+    np.testing.assert_array_equal(out[4], x.astype(other).astype(dtype))
+    # eight numbers, the next eight, and the last: the sum does not depend on registers
+    eight = (x[:8] + x[8:16]) + x[16:]
+    four = eight[:4] + eight[4:]
+    two = four[:2] + four[2:]
+    np.testing.assert_allclose(total, two[0] + two[1], rtol=1e-5)
+    assert (largest, least) == (x.max(), x.min())
 
 
 @pytest.mark.twins
