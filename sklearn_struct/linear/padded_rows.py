@@ -133,16 +133,9 @@ class RowsMap:
     ) -> None:
         """``out[:] = X[rows] @ sum_c scales[c] * W_c``."""
         table, singles, few = self._split(W, len(scales))
+        of_singles = self.singles, self.single_places, singles
         if scales is ONE:
-            scores(
-                self.entries,
-                table,
-                self.singles,
-                self.single_places,
-                singles,
-                rows.start,
-                out,
-            )
+            scores(self.entries, table, *of_singles, rows.start, out)
         else:
             rows_forward(self.entries, table, rows.start, scales, out)
         if len(singles) and scales is not ONE:
@@ -306,13 +299,18 @@ class _RowsTranspose:
 
         pool.map(part, len(self.tables))
         if last:
-            hot = np.sum(self.tables, axis=0)
-            bounds = of.rows.bounds[: of.n_hot + 1]
-            firsts = np.repeat(np.arange(0, len(hot), self.stride), np.diff(bounds))
-            self.sums[: len(firsts)] = hot[firsts + of.rows.labels[: len(firsts)]]
-            add_lists(self.sums, of.rows, out)
-            if len(self.few_sums):
-                add_lists(self.few_sums, of.few, out)
+            self._add_sums(out)
+
+    def _add_sums(self, out: np.ndarray) -> None:
+        """Add the sums over all windows, where weights stand one after the other."""
+        of = self.of
+        hot = np.sum(self.tables, axis=0)
+        rows = np.arange(0, len(hot), self.stride)
+        firsts = np.repeat(rows, np.diff(of.rows.bounds[: of.n_hot + 1]))
+        self.sums[: len(firsts)] = hot[firsts + of.rows.labels[: len(firsts)]]
+        add_lists(self.sums, of.rows, out)
+        if len(self.few_sums):
+            add_lists(self.few_sums, of.few, out)
 
 
 def _places(indptr: np.ndarray, labels: np.ndarray, width: int) -> np.ndarray:
