@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sklearn_struct.compiled.kernel import kernel
-from sklearn_struct.compiled.simd import at, set_at
+from sklearn_struct.compiled.simd import at
 from sklearn_struct.containers.structures import Potentials, Structure
 
 __all__ = ["add_labelling", "forbid_labels"]
@@ -22,6 +22,7 @@ def add_labelling(
     """Add ``weight[i]`` times the indicators of a labelling to `out`, and write its score."""
     node, cliques = potentials
     offsets, families, _ = structure
+    labels = np.ascontiguousarray(labels)
     if not families:
         # without cliques the kernel still counts the nodes
         nothing = np.zeros((1, 1))
@@ -30,7 +31,8 @@ def add_labelling(
     # one call where there is one family: of short chains calls cost as much as what they do
     for f, (table, family, into) in enumerate(zip(cliques, families, out.cliques, strict=True)):
         first = f == 0
-        _add(node, offsets, table, *family, labels, weight, out.node, into, first, score)
+        of_cliques = np.ascontiguousarray(family.nodes), family.offsets
+        _add(node, offsets, table, *of_cliques, labels, weight, out.node, into, first, score)
 
 
 def forbid_labels(potentials: Potentials, allowed: np.ndarray) -> Potentials:
@@ -58,10 +60,9 @@ def _add(
 ) -> None:
     """Add the indicators of a family's cliques; with the first family those of the nodes, too."""
     K = node.shape[1]
-    # `at` reads without numba's care for negative indices, which costs more than the additions
     size = nodes.shape[1]
-    step = 0 if table.shape[0] == 1 else table.shape[1]
-    out_step = 0 if out_table.shape[0] == 1 else out_table.shape[1]
+    step = 0 if table.shape[0] == 1 else 1
+    out_step = 0 if out_table.shape[0] == 1 else 1
     for i in range(len(offsets) - 1):
         if first:
             score[i] = 0.0
@@ -70,14 +71,14 @@ def _add(
             continue
         total = score[i]
         for t in range(offsets[i], offsets[i + 1] if first else offsets[i]):
-            place = t * K + at(labels, t)
-            total += at(node, place)
-            set_at(out_node, place, at(out_node, place) + w)
+            # `at` reads without numba's care for negative indices
+            label = at(labels, t)
+            total += node[t, label]
+            out_node[t, label] += w
         for c in range(bounds[i], bounds[i + 1]):
             column = 0
             for r in range(c * size, (c + 1) * size):
                 column = column * K + at(labels, at(nodes, r))
-            total += at(table, step * c + column)
-            place = out_step * c + column
-            set_at(out_table, place, at(out_table, place) + w)
+            total += table[step * c, column]
+            out_table[out_step * c, column] += w
         score[i] = total
