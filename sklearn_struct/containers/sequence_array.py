@@ -19,6 +19,7 @@ from sklearn_struct.containers.data_frames import (
 )
 from sklearn_struct.containers.one_dimensional import OneDimensional
 from sklearn_struct.containers.ragged import bounds
+from sklearn_struct.containers.repeated_ones import rows_of, written_out
 from sklearn_struct.containers.sparse_and_dense import SparseAndDense, stacked
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.containers.typing import Frame
@@ -80,7 +81,8 @@ class SequenceArray(OneDimensional):
         offsets: ArrayLike,
         feature_names: ArrayLike | Callable[[], ArrayLike] | None = None,
     ) -> None:
-        # what readers of large X take; of embeddings beside attributes, `tokens` would be a copy
+        # what readers of large X take; of embeddings beside attributes, and of ones that are not
+        # written out, `tokens` would be a copy
         self.stored: Any = tokens
         if sp.issparse(tokens):
             self.stored = as_csr(tokens, "tokens")
@@ -110,6 +112,8 @@ class SequenceArray(OneDimensional):
         # kept, as who asks once will ask again; nothing that fits or predicts chains asks
         if isinstance(self.stored, SparseAndDense) and self._matrix is None:
             self._matrix = self.stored.tocsr()
+        elif sp.issparse(self.stored):
+            self.stored = written_out(self.stored)
         return self.stored if self._matrix is None else self._matrix
 
     @property
@@ -349,7 +353,8 @@ class SequenceArray(OneDimensional):
 
     def _one(self, i: int) -> Any:
         tokens = self.stored[self.offsets[i] : self.offsets[i + 1]]
-        return tokens.tocsr() if isinstance(tokens, SparseAndDense) else tokens
+        tokens = tokens.tocsr() if isinstance(tokens, SparseAndDense) else tokens
+        return written_out(tokens) if sp.issparse(tokens) else tokens
 
     def _several(self, chosen: np.ndarray, consecutive: bool) -> SequenceArray:
         lengths = self.lengths[chosen]
@@ -359,9 +364,8 @@ class SequenceArray(OneDimensional):
             first = self.offsets[chosen[0]] if len(chosen) else 0
             tokens = self.stored[first : first + offsets[-1]]
         else:
-            tokens = self.stored[
-                np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
-            ]
+            rows = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+            tokens = rows_of(self.stored, rows) if sp.issparse(self.stored) else self.stored[rows]
         return SequenceArray(tokens, offsets, self.names)
 
     @classmethod

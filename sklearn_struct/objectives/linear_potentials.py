@@ -141,7 +141,7 @@ def clique_features(
     """For each family the chosen features of the last node of each clique."""
     # columns first, as they are the same for all families, and take longer to choose
     of_both = number_of_dense(X.stored)
-    chosen = X.stored.columns(columns) if of_both else X.tokens[:, columns]
+    chosen = X.stored.columns(columns) if of_both else X.stored[:, columns]
     # the features of the last token, the one into which the clique leads
     return [chosen[family.nodes[:, -1]] for family in families]
 
