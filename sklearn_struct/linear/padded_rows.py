@@ -118,12 +118,30 @@ class RowsMap:
             read_lists(w, self.few, W[self._n_numbers :])
 
     def compress(self, W: np.ndarray) -> np.ndarray:
+        return self.compress_one(W, 1, 0)
+
+    def expand_one(self, w: np.ndarray, W: np.ndarray, n: int, c: int) -> None:
+        """The same for the c-th of n vectors side by side."""
+        table, singles, few = self._split(W, n)
+        P = padded(self.width)
+        # rows of the same vector are so many numbers apart
+        expand(w, self.rows, n * P, self.single_pairs[:0], table[c * P :])
+        singles[c::n] = w[self.single_pairs]
+        if len(few):
+            numbers = np.empty(len(self.few.labels), W.dtype)
+            read_lists(w, self.few, numbers)
+            few[c::n] = numbers
+
+    def compress_one(self, W: np.ndarray, n: int, c: int) -> np.ndarray:
+        """The compact weights of the c-th of n vectors side by side."""
+        table, singles, few = self._split(W, n)
+        P = padded(self.width)
         w = np.zeros(self.size)
         rows = np.empty(len(self.rows.labels))
-        compress(W, padded(self.width), self.rows, len(self.rows.starts), rows)
+        compress(table[c * P :], n * P, self.rows, len(self.rows.starts), rows)
         write_lists(rows, self.rows, w)
-        w[self.single_pairs] = W[self._n_table : self._n_numbers]
-        write_lists(W[self._n_numbers :], self.few, w)
+        w[self.single_pairs] = singles[c::n]
+        write_lists(np.ascontiguousarray(few[c::n]), self.few, w)
         return w
 
     @property
@@ -198,17 +216,10 @@ class _RowsTranspose:
         self.of = of
         self.stride = padded(of.width)
         self.no_masks = np.empty(0, dtype=np.uint8)  # the sums of unobserved pairs are never read
-        self.R = aligned(longest(windows) * self.stride, dtype)
-        # a table for each part: their sum is made in one order, whatever the threads. Each window
-        # reads all of them: of several, each has fewer parts
-        n_tables = N_PARTS if len(windows) == 1 else N_PARTS // 2
-        self.tables = aligned(n_tables * of.n_hot * self.stride, dtype).reshape(n_tables, -1)
+        self.dtype = dtype
         # gradients of rare features are gathered feature by feature, and need no table of each
         # thread
         n_cold = len(of.rows.starts) - of.n_hot
-        # in the order of rows and of lists, as the compact one is not that of the tokens
-        self.sums = np.empty(len(of.rows.labels))
-        self.few_sums = np.empty(len(of.few.labels))
         self.windows = []
         for rows in windows:
             cold, _ = columns_of(of.entries, rows, of.n_hot, n_cold)
@@ -218,7 +229,29 @@ class _RowsTranspose:
         singles, self.places = columns_of(of.singles, every, 0, len(of.single_pairs))
         self.single_bounds = singles.values.indptr
         self.single_pairs = of.single_pairs[singles.features]
-        self.values = np.empty(self.single_bounds[-1], dtype)
+        self.begin()
+
+    def begin(self) -> None:
+        """Make room for a product, if it was given away."""
+        if "R" in vars(self):
+            return
+        of = self.of
+        n_windows = len(self.windows)
+        longest_window = longest([window.rows for window in self.windows])
+        self.R = aligned(longest_window * self.stride, self.dtype)
+        # a table for each part: their sum is made in one order, whatever the threads. Each window
+        # reads all of them: of several, each has fewer parts
+        n_tables = N_PARTS if n_windows == 1 else N_PARTS // 2
+        self.tables = aligned(n_tables * of.n_hot * self.stride, self.dtype).reshape(n_tables, -1)
+        # in the order of rows and of lists, as the compact one is not that of the tokens
+        self.sums = np.empty(len(of.rows.labels))
+        self.few_sums = np.empty(len(of.few.labels))
+        self.values = np.empty(self.single_bounds[-1], self.dtype)
+
+    def rest(self) -> None:
+        """Give the room away until the next product."""
+        for name in self.buffers:
+            vars(self).pop(name, None)
 
     def put(self, R: np.ndarray, rows: slice, first: int) -> None:
         """Keep the residuals of some rows of the window that begins with row `first`; those at

@@ -142,6 +142,12 @@ class LinearObjective(OnThreads):
     def _W(self) -> np.ndarray:
         return self.potentials.expand(np.zeros(self.size))
 
+    def rest(self) -> None:
+        """Free what only evaluations need, until the next one."""
+        vars(self).pop("_W", None)
+        if "_transpose" in vars(self):
+            self._transpose.rest()
+
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
         W = self.potentials.expand(w, self._W)
@@ -216,6 +222,7 @@ class LinearObjective(OnThreads):
         parameters.
         """
         transpose = self._transpose  # made before threads ask for it
+        transpose.begin()
         grad = np.zeros(self.size)
         segments = split(grad, self.potentials.pattern)
         sums: list[np.ndarray] = []

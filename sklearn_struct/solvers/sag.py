@@ -86,17 +86,41 @@ class _Iterate:
         # one for each weight that the term touches
         self.memory = memory
         self.m = 0
-        self._place(w, dtype)
+        self.dtype = np.dtype(dtype)
+        self.pulls: list[np.ndarray] = []
+        # the point and D where they are folded
+        self.folded: tuple[np.ndarray, np.ndarray] | None = w, np.zeros(objective.size)
+        self.unfold()
 
-    def _place(self, w: np.ndarray, dtype: DTypeLike) -> None:
-        """Make w the point; D is zero."""
+    def fold(self) -> np.ndarray:
+        """Keep the point, which is returned, and D compact until they are unfolded: whoever looks
+        at the point needs memory, and with rare features V and D are long.
+        """
+        if self.folded is None:
+            self.write_out()
+            self.folded = self.objective.separate(self.W, 0), self.objective.separate(self.W, 1)
+            self._let_go()
+        return self.folded[0]
+
+    def unfold(self) -> None:
+        """Write out what is folded."""
+        if self.folded is None:
+            return
         objective = self.objective
-        self.W = objective.side_by_side(w, 2, dtype)
+        self.W = objective.side_by_side(self.folded, self.dtype)
+        self.folded = None
         self.parts = [(part[:, 0], part[:, 1]) for part in objective.penalised_parts(self.W)]
         # the L1 penalty's subgradient takes part in the mean D, like the gradient of one more term
-        self.pulls = [np.zeros_like(V) for V, _ in self.parts] if self.l1 else []
+        if self.l1 and not self.pulls:
+            self.pulls = [np.zeros(V.shape, V.dtype) for V, _ in self.parts]
         self.free = self.W[len(self.W) - 2 * objective.n_free :].reshape(2, -1)
         self._reset()
+
+    def _let_go(self) -> None:
+        """Free the vectors."""
+        self.W = np.empty(0, self.dtype)
+        self.free = np.empty((2, 0))
+        self.parts = []
 
     def _reset(self) -> None:
         self.beta = 1.0
@@ -105,12 +129,11 @@ class _Iterate:
 
     def refine(self, dtype: DTypeLike) -> None:
         """Go on at the same point, with the same memory, with another float type for V and D."""
-        w = self.w()
-        # the old vectors go before the new ones come
-        self.W = np.empty(0)
-        self.free = np.empty((2, 0))
-        self.parts = []
-        self._place(w, dtype)
+        w = self.fold()
+        self.dtype = np.dtype(dtype)
+        self.pulls = []
+        self.folded = w, np.zeros(len(w))
+        self.unfold()
         self.free_sum[:] = 0.0
         self._sum_up()
 
@@ -162,17 +185,11 @@ class _Iterate:
         self.length += alpha
         self.pulled += dense * alpha
 
-    def w(self) -> np.ndarray:
-        """The point, compact."""
-        self.write_out()
-        return self.objective.compress(self.objective.separate(self.W, 0))
-
-    def shift(self, change: np.ndarray) -> None:
-        """Add to the point as it was written out."""
-        expanded = self.objective.expand(change)
-        for (V, _), part in zip(self.parts, self.objective.penalised_parts(expanded), strict=True):
-            V += part[:, 0]
-        self.free[0] += expanded[len(expanded) - len(self.free_sum) :]
+    def go_to(self, w: np.ndarray) -> None:
+        """Make w the point; D stays."""
+        self.fold()
+        assert self.folded is not None
+        self.folded = w, self.folded[1]
 
     def write_out(self) -> None:
         """Make V the point itself; with an L1 penalty go the proximal step that is due."""
@@ -255,6 +272,7 @@ def sag(
     best, limit = _begin(objective, w0, l1, l2, tol, memory)
     if best.converged:
         return best
+    objective.rest()
     n = objective.n_terms
     iterate, curvature = memory.recall(begun(best.w, coarse))
     warm = bool(np.any(best.w))
@@ -274,11 +292,11 @@ def sag(
             due = n_iter + PATIENCE
             here = best._replace(value=np.inf)
             if isfinite(mean):
-                here = _look(iterate, course, tol)
+                here = _look(iterate, curvature, course, tol)
             rise = here.value - best.value
             flattest = min(flattest, here.steepest)
             # float32 no longer improves anything: from here on its rounding would
-            if iterate.W.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
+            if iterate.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
                 iterate.refine(dtype)
             if rise < 0 or (here.converged and rise <= 1e-12 * abs(best.value)):
                 best = here._replace(value=min(here.value, best.value))
@@ -289,7 +307,7 @@ def sag(
             if not here.value <= limit + 1e-9 * abs(limit):
                 # the first pass may just be too noisy without a memory
                 course = Course(best.w, course.length / 2 if warm else course.length)
-                iterate = begun(best.w, iterate.W.dtype)
+                iterate = begun(best.w, iterate.dtype)
                 warm = True
                 first = n_iter + 1
         best = best._replace(n_iter=n_iter)
@@ -337,6 +355,7 @@ def _visit(
 
     The penalty is not in it.
     """
+    iterate.unfold()
     objective = iterate.objective
     n = len(order)
     total = 0.0
@@ -355,20 +374,24 @@ def _visit(
     return total / n
 
 
-def _look(iterate: _Iterate, course: Course, tol: float) -> Result:
+def _look(iterate: _Iterate, curvature: Curvature, course: Course, tol: float) -> Result:
     """Evaluate the point, and one farther on where the way has been straight; go there if lower."""
     objective = iterate.objective
     l1 = iterate.l1
     l2 = iterate.l2
-    here = evaluate(objective, iterate.w(), l1, l2, tol)
+    # steps and evaluations take turns to have memory
+    curvature.rest()
+    here = evaluate(objective, iterate.fold(), l1, l2, tol)
+    objective.rest()
     beyond = None if l1 else course.follow(here.w)
     if beyond is None:
         return here
     farther = evaluate(objective, here.w + beyond, l1, l2, tol)
+    objective.rest()
     if not farther.value < here.value:
         return here
     course.w = farther.w
-    iterate.shift(beyond)
+    iterate.go_to(farther.w)
     return farther
 
 
@@ -377,12 +400,16 @@ def evaluate(objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, tol: fl
     """A point and its value, and whether `sag` would stop there."""
     value, grad = objective.value_and_grad(w)
     penalised = w[: objective.size - objective.n_free]
-    l1_weights = np.zeros(objective.size)
-    l1_weights[: len(penalised)] = l1
     grad[: len(penalised)] += l2 * penalised
-    value += l2 / 2 * float(np.dot(penalised, penalised)) + l1 * float(np.sum(np.abs(penalised)))
-    slope = pseudo_gradient(w, grad, l1_weights)
-    steepest = float(np.max(np.abs(slope), initial=0.0))
+    value += l2 / 2 * float(np.dot(penalised, penalised))
+    slope = grad
+    if l1:
+        l1_weights = np.zeros(objective.size)
+        l1_weights[: len(penalised)] = l1
+        value += l1 * float(np.sum(np.abs(penalised)))
+        slope = pseudo_gradient(w, grad, l1_weights)
+    # without an array of absolute values
+    steepest = float(max(np.max(slope, initial=0.0), -np.min(slope, initial=0.0)))
     # l2 times what strong convexity leaves to be gained
     gap = float(np.dot(slope, slope)) / 2 if l2 else 0.0
     converged = steepest <= tol and gap <= l2 * CERTAIN * tol * (abs(value) + tol)

@@ -27,7 +27,7 @@ class Curvature:
 
     def __init__(self, objective: SumOfTerms) -> None:
         self.objective = objective
-        self.scratch = np.zeros_like(objective.expand(np.zeros(objective.size)), dtype=np.float64)
+        self.scratch: np.ndarray | None = None
         self.mean = self.largest = 0.0
         self.count = 0
 
@@ -37,10 +37,17 @@ class Curvature:
         # halves the speed
         return (self.mean + self.largest) / 2 if self.count else 1.0
 
+    def rest(self) -> None:
+        """Free what measurements need, until the next one."""
+        self.scratch = None
+
     def measure(self, i: int, theta: np.ndarray, gradient: np.ndarray, gap: int) -> None:
         """Take in the curvature of term i along its gradient, a difference of derivatives along X
         X' gradient.
         """
+        if self.scratch is None:
+            nowhere = np.zeros(self.objective.size)
+            self.scratch = self.objective.side_by_side([nowhere], np.float64)
         self.objective.add(gradient, i, self.scratch, 1.0)
         direction = self.objective.forward(self.scratch, i, 1.0)
         self.objective.add(gradient, i, self.scratch, -1.0)
