@@ -21,6 +21,7 @@ from sklearn_struct.objectives.linear_objective import LinearObjective, Training
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.objectives.remembered_terms import (
     AllDerivatives,
+    HalfDerivatives,
     SampledDerivatives,
     remembered_terms,
 )
@@ -107,7 +108,7 @@ class LinearTerms(LinearObjective):
 
     def new_memory(
         self, dtype: DTypeLike, rng: np.random.RandomState, sampled: bool
-    ) -> AllDerivatives | SampledDerivatives:
+    ) -> AllDerivatives | HalfDerivatives | SampledDerivatives:
         """An empty memory for derivatives of terms, in a float type; if `sampled`, not of all where
         these are many.
         """

@@ -15,8 +15,8 @@ from sklearn_struct.containers.structures import Block
 
 __all__ = ["Window", "windows"]
 
-# residuals of a window: 16 MB in float64
-NUMBERS = 2**21
+# residuals of a window: 8 MB in float64
+NUMBERS = 2**20
 # of a window: as all threads wait for its end, each needs some work
 FEWEST_BLOCKS = N_PARTS
 

@@ -1,0 +1,46 @@
+"""Numbers in two bytes each: eleven significant bits, and 31 binary orders below the largest.
+
+numpy's float16 takes ten times as long to convert, and has its orders where these numbers are not.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.compiled.kernel import kernel
+
+__all__ = ["from_half", "to_half"]
+
+ORDERS = 31
+DROPPED = 13  # bits of the mantissa of a float32
+SIGN = 0x8000
+
+
+@kernel
+def to_half(bits: np.ndarray, half: np.ndarray) -> int:
+    """Round float32 numbers, given as int32, to uint16; return the exponent that they count from.
+
+    Numbers that are more than 31 binary orders below the largest become 0.
+    """
+    largest = np.int32(0)
+    for i in range(len(bits)):
+        largest = max(largest, bits[i] & np.int32(0x7FFFFFFF))
+    exponent = max((largest >> 23) + 1 - ORDERS, 0)
+    least = np.int32(exponent << 23)
+    for i in range(len(bits)):
+        # to the nearest, and of two to the even one, as floats are rounded
+        size = (bits[i] & np.int32(0x7FFFFFFF)) - least
+        size += np.int32(0xFFF) + ((size >> DROPPED) & np.int32(1))
+        kept = max(size, np.int32(0)) >> DROPPED
+        half[i] = ((bits[i] >> 16) & SIGN) | kept
+    return exponent
+
+
+@kernel
+def from_half(half: np.ndarray, exponent: int, bits: np.ndarray) -> None:
+    """Write the bits, int32, of the float32 numbers that `to_half` has rounded to."""
+    least = np.int32(exponent << 23)
+    for i in range(len(half)):
+        kept = np.int32(half[i])
+        size = (kept & np.int32(0x7FFF)) << DROPPED
+        bits[i] = ((kept & SIGN) << 16) | (size + least if size > 0 else np.int32(0))
