@@ -227,7 +227,7 @@ class Remembered:
         """A new point with what is remembered, if there is something."""
         if self.iterate is not None:
             iterate.remember(self.iterate)
-        return iterate, self.curvature or Curvature(iterate.objective)
+        return iterate, self.curvature or Curvature(iterate.objective, iterate.dtype)
 
     def keep(self, iterate: _Iterate, curvature: Curvature) -> None:
         """Remember what a call has left."""

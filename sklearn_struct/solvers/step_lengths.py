@@ -7,6 +7,7 @@ from __future__ import annotations
 from math import isfinite
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from sklearn_struct.solvers.objective_protocols import SumOfTerms
 
@@ -23,10 +24,11 @@ FARTHEST = 3.0  # of the way just made, to go straight on
 
 
 class Curvature:
-    """An estimate of the terms' Lipschitz constant."""
+    """An estimate of the terms' Lipschitz constant, from numbers of a float type."""
 
-    def __init__(self, objective: SumOfTerms) -> None:
+    def __init__(self, objective: SumOfTerms, dtype: DTypeLike) -> None:
         self.objective = objective
+        self.dtype = dtype
         self.scratch: np.ndarray | None = None
         self.mean = self.largest = 0.0
         self.count = 0
@@ -47,10 +49,12 @@ class Curvature:
         """
         if self.scratch is None:
             nowhere = np.zeros(self.objective.size)
-            self.scratch = self.objective.side_by_side([nowhere], np.float64)
-        self.objective.add(gradient, i, self.scratch, 1.0)
-        direction = self.objective.forward(self.scratch, i, 1.0)
-        self.objective.add(gradient, i, self.scratch, -1.0)
+            self.scratch = self.objective.side_by_side([nowhere], self.dtype)
+        added = gradient.astype(self.dtype, copy=False)
+        self.objective.add(added, i, self.scratch, 1.0)
+        direction = self.objective.forward(self.scratch, i, 1.0).astype(np.float64, copy=False)
+        # what rounding leaves there is as small as the rounding of a curvature
+        self.objective.add(added, i, self.scratch, -1.0)
         norm2 = float(np.dot(gradient, direction))
         square = float(np.dot(gradient, gradient))
         if not min(norm2, square) > NOTHING:
