@@ -660,6 +660,9 @@ class LeastSquares:
     def rest(self):
         pass
 
+    def wake(self):
+        pass
+
     def side_by_side(self, vectors, dtype):
         return self._join([vector.astype(dtype) for vector in vectors])
 

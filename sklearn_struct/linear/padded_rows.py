@@ -98,6 +98,9 @@ class RowsMap:
         labels = pairs.indices[self.single_pairs[stored_singles]]
         self.single_places = _places(self.singles.indptr, labels, width)
         self.few = label_lists(_in_order(number, kind == FEW), pairs)
+        if not len(self.few.labels):
+            # where rows begin among no values
+            self.few_values = self.few_values._replace(indptr=np.zeros(1, np.int64))
         self._n_table = len(self.rows.starts) * padded(width)
         self._n_numbers = self._n_table + len(self.single_pairs)
         self.expanded_size = self._n_numbers + len(self.few.labels)
@@ -223,12 +226,16 @@ class _RowsTranspose:
         self.windows = []
         for rows in windows:
             cold, _ = columns_of(of.entries, rows, of.n_hot, n_cold)
-            few, _ = columns_of(of.few_values, rows, 0, len(of.few.starts))
+            among = rows if len(of.few.starts) else slice(0, 0)
+            few, _ = columns_of(of.few_values, among, 0, len(of.few.starts))
             self.windows.append(_Window(rows, cold, few))
         every = slice(0, len(of.singles.indptr) - 1)
         singles, self.places = columns_of(of.singles, every, 0, len(of.single_pairs))
         self.single_bounds = singles.values.indptr
-        self.single_pairs = of.single_pairs[singles.features]
+        self.single_pairs = of.single_pairs
+        # a copy only where features do not occur in X at all
+        if len(singles.features) < len(of.single_pairs):
+            self.single_pairs = of.single_pairs[singles.features]
         self.begin()
 
     def begin(self) -> None:

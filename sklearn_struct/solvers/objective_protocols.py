@@ -122,7 +122,13 @@ class SumOfTerms(BatchObjective, Protocol):
         ...
 
     def rest(self) -> None:
-        """Free what only evaluations as a whole need: terms are visited for a while."""
+        """Free what only evaluations as a whole need: terms are visited for a while, and the whole
+        is seldom evaluated.
+        """
+        ...
+
+    def wake(self) -> None:
+        """The whole is evaluated again and again from now on."""
         ...
 
     # ---- several vectors interleaved in one W: neighbours in memory are read together

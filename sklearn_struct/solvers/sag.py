@@ -269,6 +269,7 @@ def sag(
     coarse = COARSE if objective.n_potentials > SMALL else dtype
     memory = Remembered() if memory is None else memory
     begun = partial(_begun, objective, l1, l2, rng, sampled)
+    objective.rest()
     best, limit = _begin(objective, w0, l1, l2, tol, memory)
     if best.converged:
         return best

@@ -14,9 +14,11 @@ from sklearn_struct.solvers.objective_protocols import SumOfTerms
 __all__ = ["Course", "Curvature"]
 
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
+SELDOM = 4  # measurements in a pass, if they are fewer than which memory for them is not kept
 NOTHING = 1e-200  # squared gradient of a term that says nothing of its curvature
 # cosines of the angle between the ways to this evaluated point and to the last
 WAVERING = 0.25
+WAY = np.float32  # for angles, and for a point that is only tried
 # steps that go on in one direction can be followed beyond their end
 STRAIGHT = 0.9
 SHORTER = 0.7  # factor of steps that waver
@@ -55,6 +57,8 @@ class Curvature:
         direction = self.objective.forward(self.scratch, i, 1.0).astype(np.float64, copy=False)
         # what rounding leaves there is as small as the rounding of a curvature
         self.objective.add(added, i, self.scratch, -1.0)
+        if gap > self.objective.n_terms // SELDOM:
+            self.rest()
         norm2 = float(np.dot(gradient, direction))
         square = float(np.dot(gradient, gradient))
         if not min(norm2, square) > NOTHING:
@@ -80,19 +84,19 @@ class Course:
 
     def __init__(self, w: np.ndarray, length: float = 1.0) -> None:
         self.w = w
-        self.way = np.zeros(0)
+        self.way = np.zeros(0, WAY)
         self.length = length
 
     def follow(self, w: np.ndarray) -> np.ndarray | None:
         """Take in the next point; return how much farther a straight way seems to lead."""
         before = self.way
-        self.way = w - self.w
+        self.way = (w - self.w).astype(WAY)
         self.w = w
         if not len(before):
             return None
-        now = np.dot(self.way, self.way)
-        then = np.dot(before, before)
-        both = np.dot(before, self.way)
+        now = float(np.dot(self.way, self.way))
+        then = float(np.dot(before, before))
+        both = float(np.dot(before, self.way))
         # ways that turn back mean steps beyond the minimum, as on text near the optimum
         if both < WAVERING * (now * then) ** 0.5:
             self.length *= SHORTER
