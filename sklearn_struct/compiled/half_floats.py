@@ -18,7 +18,8 @@ SIGN = 0x8000
 
 @kernel
 def to_half(bits: np.ndarray, half: np.ndarray) -> int:
-    """Round float32 numbers, given as int32, to uint16; return the exponent that they count from.
+    """Round float32 numbers, given as int32, in place and to uint16; return the exponent from which
+    the latter count.
 
     Numbers that are more than 31 binary orders below the largest become 0.
     """
@@ -32,7 +33,9 @@ def to_half(bits: np.ndarray, half: np.ndarray) -> int:
         size = (bits[i] & np.int32(0x7FFFFFFF)) - least
         size += np.int32(0xFFF) + ((size >> DROPPED) & np.int32(1))
         kept = max(size, np.int32(0)) >> DROPPED
-        half[i] = ((bits[i] >> 16) & SIGN) | kept
+        sign = bits[i] >> 31 << 31
+        half[i] = ((sign >> 16) & SIGN) | kept
+        bits[i] = sign | ((kept << DROPPED) + least if kept > 0 else np.int32(0))
     return exponent
 
 

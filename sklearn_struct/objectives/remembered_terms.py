@@ -70,9 +70,7 @@ class HalfDerivatives:
         """Remember those of term i; return what is remembered."""
         half = np.empty(len(gradient), np.uint16)
         bits = gradient.astype(np.float32).view(np.int32)
-        exponent = to_half(bits, half)
-        self.of_terms[i] = half, exponent
-        from_half(half, exponent, bits)
+        self.of_terms[i] = half, to_half(bits, half)
         return bits.view(np.float32)
 
 

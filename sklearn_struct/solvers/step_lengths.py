@@ -14,7 +14,6 @@ from sklearn_struct.solvers.objective_protocols import SumOfTerms
 __all__ = ["Course", "Curvature"]
 
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
-SELDOM = 4  # measurements in a pass, if they are fewer than which memory for them is not kept
 NOTHING = 1e-200  # squared gradient of a term that says nothing of its curvature
 # cosines of the angle between the ways to this evaluated point and to the last
 WAVERING = 0.25
@@ -57,8 +56,6 @@ class Curvature:
         direction = self.objective.forward(self.scratch, i, 1.0).astype(np.float64, copy=False)
         # what rounding leaves there is as small as the rounding of a curvature
         self.objective.add(added, i, self.scratch, -1.0)
-        if gap > self.objective.n_terms // SELDOM:
-            self.rest()
         norm2 = float(np.dot(gradient, direction))
         square = float(np.dot(gradient, gradient))
         if not min(norm2, square) > NOTHING:
