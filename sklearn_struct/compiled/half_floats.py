@@ -1,4 +1,4 @@
-"""Numbers in two bytes each: eleven significant bits, and 31 binary orders below the largest.
+"""Numbers in two bytes each: eleven significant bits, and 30 binary orders below the largest.
 
 numpy's float16 takes ten times as long to convert, and has its orders where these numbers are not.
 """
@@ -11,7 +11,7 @@ from sklearn_struct.compiled.kernel import kernel
 
 __all__ = ["from_half", "to_half"]
 
-ORDERS = 31
+ORDERS = 31  # with that of the largest
 DROPPED = 13  # bits of the mantissa of a float32
 SIGN = 0x8000
 
@@ -21,12 +21,12 @@ def to_half(bits: np.ndarray, half: np.ndarray) -> int:
     """Round float32 numbers, given as int32, in place and to uint16; return the exponent from which
     the latter count.
 
-    Numbers that are more than 31 binary orders below the largest become 0.
+    Numbers that are more than 30 binary orders below the largest become 0.
     """
     largest = np.int32(0)
     for i in range(len(bits)):
         largest = max(largest, bits[i] & np.int32(0x7FFFFFFF))
-    exponent = max((largest >> 23) + 1 - ORDERS, 0)
+    exponent: int = max((int(largest) >> 23) + 1 - ORDERS, 0)
     least = np.int32(exponent << 23)
     for i in range(len(bits)):
         # to the nearest, and of two to the even one, as floats are rounded

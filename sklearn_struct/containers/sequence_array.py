@@ -81,8 +81,7 @@ class SequenceArray(OneDimensional):
         offsets: ArrayLike,
         feature_names: ArrayLike | Callable[[], ArrayLike] | None = None,
     ) -> None:
-        # what readers of large X take; of embeddings beside attributes, and of ones that are not
-        # written out, `tokens` would be a copy
+        # what readers of large X take; of embeddings, or ones in few bytes, `tokens` is a copy
         self.stored: Any = tokens
         if sp.issparse(tokens):
             self.stored = as_csr(tokens, "tokens")
@@ -97,12 +96,11 @@ class SequenceArray(OneDimensional):
         if self.stored.ndim not in (1, 2):
             raise ValueError(f"tokens must have one or two dimensions, got {self.stored.ndim}")
         ends = self.offsets
+        n_tokens = self.stored.shape[0]
         if ends.ndim != 1 or len(ends) == 0 or ends[0] != 0 or np.any(ends[1:] < ends[:-1]):
             raise ValueError("offsets must be one-dimensional, start at 0 and never decrease")
-        if ends[-1] != self.stored.shape[0]:
-            raise ValueError(
-                f"offsets end at {ends[-1]}, but there are {self.stored.shape[0]} tokens"
-            )
+        if ends[-1] != n_tokens:
+            raise ValueError(f"offsets end at {ends[-1]}, but there are {n_tokens} tokens")
         if not callable(feature_names):
             self._check_names()
 
@@ -353,8 +351,8 @@ class SequenceArray(OneDimensional):
 
     def _one(self, i: int) -> Any:
         tokens = self.stored[self.offsets[i] : self.offsets[i + 1]]
-        tokens = tokens.tocsr() if isinstance(tokens, SparseAndDense) else tokens
-        return written_out(tokens) if sp.issparse(tokens) else tokens
+        rows = tokens.tocsr() if isinstance(tokens, SparseAndDense) else tokens
+        return written_out(rows) if sp.issparse(rows) else rows
 
     def _several(self, chosen: np.ndarray, consecutive: bool) -> SequenceArray:
         lengths = self.lengths[chosen]

@@ -27,7 +27,7 @@ from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.scaled_scores import ScaleMap
 from sklearn_struct.linear.shared_rows import SharedRows
 from sklearn_struct.linear.tables_in_turn import TablesInTurn
-from sklearn_struct.linear.vectors_side_by_side import ONE, Grains, put, take
+from sklearn_struct.linear.vectors_side_by_side import ONE, Grains, compress_of, expand_of
 from sklearn_struct.objectives.node_maps import NodeMap, node_map_of
 from sklearn_struct.objectives.tied_columns import TiedMap
 from sklearn_struct.objectives.weight_patterns import (
@@ -265,11 +265,11 @@ class LinearPotentials:
         """
         parts = split(w, self.pattern)
         expanded = self.split_expanded(W, n)
-        _expand_one(self.node_map, parts.node, expanded.node, n, c)
+        expand_of(self.node_map, parts.node, expanded.node, n, c)
         for f, family in enumerate(self.pattern.families):
             clique_map = self.clique_maps[f]
             if clique_map:
-                _expand_one(clique_map, parts.features[f], expanded.features[f], n, c)
+                expand_of(clique_map, parts.features[f], expanded.features[f], n, c)
             expanded.columns[f].reshape(n, -1)[c, family.columns] = parts.columns[f]
         expanded.intercept.reshape(n, -1)[c] = parts.intercept
 
@@ -277,14 +277,14 @@ class LinearPotentials:
         """The inverse of `expand`; of n vectors side by side, for the c-th."""
         parts = self.split_expanded(W, n)
         features = [
-            _compress_one(m, part, n, c) if m else part
+            compress_of(m, part, n, c) if m else part
             for m, part in zip(self.clique_maps, parts.features, strict=True)
         ]
         columns = [
             table.reshape(n, -1)[c, family.columns]
             for family, table in zip(self.pattern.families, parts.columns, strict=True)
         ]
-        node = _compress_one(self.node_map, parts.node, n, c)
+        node = compress_of(self.node_map, parts.node, n, c)
         intercept = parts.intercept.reshape(n, -1)[c]
         # solvers work in float64, whatever type potentials are computed in
         return np.concatenate([node, *features, *columns, intercept], dtype=np.float64)
@@ -397,28 +397,3 @@ class LinearPotentials:
             parts.intercept.reshape(len(scales), -1)[:] += np.outer(
                 scales, self._scored(gradient.node).sum(axis=0)
             )
-
-
-def _expand_one(of: Any, w: np.ndarray, W: np.ndarray, n: int, c: int) -> None:
-    """Write w as a map expands it, as the c-th of n vectors side by side in W."""
-    if isinstance(of, RowsMap):
-        # with rare features a vector is long: it would need as much room again
-        of.expand_one(w, W, n, c)
-        return
-    vector = np.zeros(of.expanded_size, W.dtype)
-    of.expand(w, vector)
-    put(vector, n, c, of.grains, W)
-
-
-def _compress_one(of: Any, W: np.ndarray, n: int, c: int) -> np.ndarray:
-    """The inverse."""
-    one: np.ndarray
-    if isinstance(of, RowsMap):
-        one = of.compress_one(W, n, c)
-        return one
-    vector = W
-    if n > 1:
-        vector = np.empty(of.expanded_size, W.dtype)
-        take(W, n, c, of.grains, vector)
-    one = of.compress(vector)
-    return one

@@ -1,7 +1,7 @@
 """What `sag` remembers of terms: their last derivatives in the potentials, all or a sample of them.
 
-Where it only has to come near the optimum, they are kept in two bytes each. That changes no number
-of passes, as steps add what is remembered: errors are those of rounding 11 bits, and differ in sign.
+Where it only has to come near the optimum, they are kept in two bytes each. Steps add what is
+remembered, so its errors are those of rounding to 11 bits, and differ in sign: passes are as many.
 
 With hundreds of labels, derivatives of all labels at all tokens would need more memory than
 everything else. Few of them matter: after some passes a token has a few labels with probabilities
