@@ -89,13 +89,12 @@ class SequenceArray(OneDimensional):
             refuse_masked(tokens, "tokens")
             self.stored = np.asarray(tokens)
         self._matrix: sp.csr_array | None = None
-        self.offsets = np.asarray(offsets).astype(np.int64)
-        if not np.array_equal(self.offsets, offsets):
+        self.offsets = ends = np.asarray(offsets).astype(np.int64)
+        if not np.array_equal(ends, offsets):
             raise ValueError("offsets must be whole numbers")
         self.names: Any = feature_names
         if self.stored.ndim not in (1, 2):
             raise ValueError(f"tokens must have one or two dimensions, got {self.stored.ndim}")
-        ends = self.offsets
         n_tokens = self.stored.shape[0]
         if ends.ndim != 1 or len(ends) == 0 or ends[0] != 0 or np.any(ends[1:] < ends[:-1]):
             raise ValueError("offsets must be one-dimensional, start at 0 and never decrease")

@@ -117,11 +117,9 @@ def sag(
     coarse = COARSE if objective.n_potentials > SMALL else dtype
     memory = Remembered() if memory is None else memory
     begun = partial(_begun, objective, l1, l2, rng, sampled)
-    objective.rest()
     best, limit = _begin(objective, w0, l1, l2, tol, memory)
     if best.converged:
         return best
-    objective.rest()
     n = objective.n_terms
     iterate, curvature = memory.recall(begun(best.w, coarse))
     warm = bool(np.any(best.w))
@@ -186,12 +184,14 @@ def _begin(
     """The better of the start and of zero, and the value of the worse, above which points are given
     up.
     """
+    objective.rest()
     start = zero = evaluate(objective, w0, l1, l2, tol)
     if np.any(w0) and memory.iterate is None and not start.converged:
         zero = evaluate(objective, 0.0 * w0, l1, l2, tol)
     if memory.iterate is None:
         # the same whatever the penalty is
         memory.at_zero = zero.value
+    objective.rest()
     limit = max(start.value, memory.at_zero)
     return (zero if zero.value < start.value else start), limit
 
