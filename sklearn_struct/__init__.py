@@ -151,11 +151,16 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    with _uncollected(lasting=True):
-        if name in _MODULES:
+    if name in _MODULES:
+        with _uncollected(lasting=True):
             return _import_module(f"sklearn_struct.{name}")
-        if name in _ESTIMATORS:
-            return getattr(_import_module(f"sklearn_struct.estimators.{_ESTIMATORS[name]}"), name)
+    if name in _ESTIMATORS:
+        with _uncollected(lasting=True):
+            module = _import_module(f"sklearn_struct.estimators.{_ESTIMATORS[name]}")
+        # a name is asked for once: to keep the collector off takes its time in large processes
+        estimator: object = getattr(module, name)
+        globals()[name] = estimator
+        return estimator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -15,6 +15,8 @@ import sklearn_struct
 def test_each_name_is_there(name):
     assert getattr(sklearn_struct, name) is getattr(sklearn_struct, name)
     assert getattr(sklearn_struct, name).__name__.endswith(name)
+    # nothing is looked up a second time
+    assert vars(sklearn_struct)[name] is getattr(sklearn_struct, name)
 
 
 def test_nothing_else_shows():

@@ -85,8 +85,21 @@ def work(s: Shape, itemsize: int) -> dict[str, float]:
     }
 
 
-def machine(dtype: str) -> dict[str, float]:
-    """Bytes and operations a second on one core, as numpy reaches them."""
+COPY = "copy in memory, GB / s"
+TRIAD = "triad in memory, GB / s"
+CACHED = "copy in the second-level cache, GB / s"
+PRODUCT = "matrix product, GFlop / s"
+
+
+class Load(NamedTuple):
+    """Something that a core does, and how many bytes or operations that are."""
+
+    size: float
+    do: Callable[[], object]
+
+
+def loads(dtype: str) -> dict[str, Load]:
+    """What the rates of a machine are measured with, on arrays of their own."""
     import numpy as np
 
     far = np.ones(2**24)
@@ -105,11 +118,16 @@ def machine(dtype: str) -> dict[str, float]:
             np.copyto(near_out, near)
 
     return {
-        "copy in memory, GB / s": 2 * far.nbytes / least(lambda: np.copyto(far_out, far), 7) / 1e9,
-        "triad in memory, GB / s": 5 * far.nbytes / least(triad, 7) / 1e9,
-        "copy in the second-level cache, GB / s": 2000 * near.nbytes / least(copy_near, 7) / 1e9,
-        "matrix product, GFlop / s": 2 * 1024**3 / least(lambda: A @ A, 7) / 1e9,
+        COPY: Load(2 * far.nbytes, lambda: np.copyto(far_out, far)),
+        TRIAD: Load(5 * far.nbytes, triad),
+        CACHED: Load(2000 * near.nbytes, copy_near),
+        PRODUCT: Load(2 * 1024**3, lambda: A @ A),
     }
+
+
+def machine(dtype: str) -> dict[str, float]:
+    """Bytes and operations a second on one core, as numpy reaches them."""
+    return {name: load.size / least(load.do, 7) / 1e9 for name, load in loads(dtype).items()}
 
 
 def roofline(dtype: str, watch: Stopwatch) -> dict[str, float]:
@@ -129,11 +147,9 @@ def roofline(dtype: str, watch: Stopwatch) -> dict[str, float]:
         shape(X.tokens, np.searchsorted(crf.classes_, np.concatenate(y)), itemsize), itemsize
     )
     can = machine(dtype)
-    far = (
-        1000 * must[FAR] / max(can["copy in memory, GB / s"], can["triad in memory, GB / s"]) / 1e9
-    )
-    near = 1000 * must[NEAR] / can["copy in the second-level cache, GB / s"] / 1e9
-    computing = 1000 * must[FLOPS] / can["matrix product, GFlop / s"] / 1e9
+    far = 1000 * must[FAR] / max(can[COPY], can[TRIAD]) / 1e9
+    near = 1000 * must[NEAR] / can[CACHED] / 1e9
+    computing = 1000 * must[FLOPS] / can[PRODUCT] / 1e9
     measured = 1000 * statistics.median(seconds)
     bound = max(far, near, computing)
     summed = far + near + computing

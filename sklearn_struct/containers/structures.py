@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ __all__ = [
     "refuse_wider_cliques",
     "zeros",
 ]
+
+SHORT = 500  # tokens of a sequence whose lists of neighbours are made once
 
 
 class Family(NamedTuple):
@@ -167,10 +170,22 @@ def _neighbours(offsets: np.ndarray, r: int) -> Family:
 def _of_one(n_tokens: int, r: int) -> Family:
     """The same of a single sequence, as quickly as a prediction of one sentence wants it."""
     n = max(n_tokens - r + 1, 0)
+    nodes = _short(r)[:n] if n <= SHORT else _first_neighbours(n, r)
+    return Family(nodes, np.array([0, n]))
+
+
+def _first_neighbours(n: int, r: int) -> np.ndarray:
+    """The first n times r consecutive tokens."""
     nodes = np.empty((n, r), dtype=np.int64)
     for i in range(r):
         nodes[:, i] = np.arange(i, i + n)
-    return Family(nodes, np.array([0, n]))
+    return nodes
+
+
+@cache
+def _short(r: int) -> np.ndarray:
+    """Those of all short sequences, which nobody writes to."""
+    return _first_neighbours(SHORT, r)
 
 
 def refuse_wider_cliques(families: Sequence[object], error: Exception) -> None:

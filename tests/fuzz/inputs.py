@@ -71,7 +71,8 @@ SCALARS = [
         np.bool_(True),
         np.longdouble(1),
     ),
-    *(pd.NA, pd.NaT, np.datetime64("2020-01-01"), np.datetime64("NaT"), np.timedelta64(1, "s")),
+    *(pd.NA, pd.NaT, np.datetime64("2020-01-01"), np.datetime64("NaT", "s")),
+    np.timedelta64(1, "s"),
     *(datetime.date(2020, 1, 1), decimal.Decimal("1.5"), fractions.Fraction(1, 3)),
     *(len, int, object(), Ellipsis, NotImplemented, range(2), slice(1), np.void(b"ab")),
 ]

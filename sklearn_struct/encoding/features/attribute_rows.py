@@ -15,7 +15,8 @@ from sklearn_struct.encoding.features.attribute_reader import Attributes
 
 __all__ = ["csr", "drop_rare", "frequent", "hashed", "rows", "with_columns"]
 
-LONGEST = 64  # values of a row that are sorted by insertion
+LONGEST = 64  # values of a row that are sorted by counting
+_LAST = np.int64(2**62)  # behind all columns
 FEW_ROWS = 200  # tokens of a sentence, or of a few
 
 
@@ -66,7 +67,8 @@ def _short_rows(
     are_ones = not values.flags.writeable  # a single number in memory, see `attribute_reader`
     indptr = np.zeros(len(counts) + 1, np.int32)
     moved = np.empty(0, values.dtype) if are_ones else values
-    n, has_twins = sort_rows(columns, moved, counts, indptr)
+    keys = np.empty(LONGEST, np.int64)
+    n, has_twins = sort_rows(columns, moved, counts, indptr, keys, np.empty(LONGEST, moved.dtype))
     if n < len(columns):
         columns[n:] = -1  # who counts those without a column finds as many as before
         columns = columns[:n].copy()
@@ -83,10 +85,17 @@ def _short_rows(
 
 @uncounted
 def sort_rows(
-    columns: np.ndarray, values: np.ndarray, counts: np.ndarray, indptr: np.ndarray
+    columns: np.ndarray,
+    values: np.ndarray,
+    counts: np.ndarray,
+    indptr: np.ndarray,
+    keys: np.ndarray,
+    held: np.ndarray,
 ) -> tuple[int, bool]:
     """Sort each row by its columns, without those below 0, and write where rows end; return how
     many values are left, and whether a row has a column twice. Values move along if there are any.
+
+    `keys` and `held` are room for LONGEST numbers: the columns of a row and its values.
     """
     with_values = len(values) > 0
     start = 0
@@ -95,24 +104,30 @@ def sort_rows(
     for t in range(len(counts)):
         first = stop
         end = start + counts[t]
+        n = 0
         for p in range(start, end):
-            column = columns[p]
-            if column < 0:
-                continue
-            q = stop
-            # rows of text have some twenty values, of which many are in order already
-            while q > first and columns[q - 1] > column:
-                q -= 1
-            has_twins = has_twins or (q > first and columns[q - 1] == column)
+            if columns[p] >= 0:
+                # no two are equal: the same column twice stays in its order
+                keys[n] = np.int64(columns[p]) * LONGEST + n
+                if with_values:
+                    held[n] = values[p]
+                n += 1
+        # to whole vectors, which the loop below is made of
+        full = (n + 7) // 8 * 8
+        for k in range(n, full):
+            keys[k] = _LAST
+        for i in range(n):
+            # its place is the number of keys before it: without branches, for some twenty values
+            # quicker than any sort
+            place = first
+            for k in range(full):
+                place += keys[k] < keys[i]
+            columns[place] = keys[i] // LONGEST
             if with_values:
-                value = values[p]
-                for k in range(stop, q, -1):
-                    values[k] = values[k - 1]
-                values[q] = value
-            for k in range(stop, q, -1):
-                columns[k] = columns[k - 1]
-            columns[q] = column
-            stop += 1
+                values[place] = held[i]
+        stop = first + n
+        for p in range(first + 1, stop):
+            has_twins |= columns[p] == columns[p - 1]
         start = end
         indptr[t + 1] = stop
     return stop, has_twins

@@ -121,7 +121,7 @@ def _scaled(
         _add_triples(is_shared(tables), tables, K, lanes, out.triple)
 
 
-@kernel
+@inlined
 def forward_backward(
     potentials: Triples,
     structure: TripleLinks,
@@ -160,7 +160,7 @@ def forward_backward(
     return n
 
 
-@kernel
+@inlined
 def _forward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: Lanes) -> None:
     """Fill A and the scales, and complete log Z, which is nan where alpha vanishes."""
     A = lanes.A
@@ -221,7 +221,7 @@ def _step(K: int, t: int, lanes: Lanes, shared: bool) -> None:
     store(lanes.row, 0, mass)
 
 
-@kernel
+@inlined
 def _backward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: Lanes) -> None:
     """Fill B."""
     B = lanes.B
@@ -252,7 +252,7 @@ def _backward(tables: tuple[np.ndarray, np.ndarray], K: int, lanes: Lanes) -> No
             store(V, pair * LANES, mul(u, load(B, (t * KK + pair) * LANES)))
 
 
-@kernel
+@inlined
 def _distrust(potentials: Triples, r: int, lanes: Lanes) -> None:
     """Clear what stands in a lane whose result cannot be trusted; its log Z is nan."""
     K = potentials.node.shape[1]
@@ -314,7 +314,7 @@ def _lost(potentials: Triples, r: int, lanes: Lanes) -> bool:
     return False
 
 
-@kernel
+@inlined
 def _add_pairs(K: int, lanes: Lanes, out: Triples) -> None:
     """Add weighted marginals of labels and pairs; A is weighted from here on, and B is v."""
     A = lanes.A
@@ -354,7 +354,7 @@ def _add_pairs(K: int, lanes: Lanes, out: Triples) -> None:
         out_edge[0, pair] += total(load(sums, pair * LANES))
 
 
-@kernel
+@inlined
 def _add_triples(
     shared: bool,
     tables: tuple[np.ndarray, np.ndarray],

@@ -118,7 +118,7 @@ def fill_edges(tables: Tables, t: int, lanes: Lanes) -> None:
         store(table, m, exp(sub(load(table, m), load(row, 0))))
 
 
-@kernel
+@inlined
 def spread_edges(tables: Tables, t: int, lanes: Lanes, out: np.ndarray) -> int:
     """Write the numbers of the edges into tokens t, pair plus triple, side by side; return of how
     many pairs or triples.
@@ -160,7 +160,7 @@ def entry(table: np.ndarray, m: int, shared: bool) -> Vector:
     return splat(at(table, m)) if shared else load(table, m * LANES)
 
 
-@kernel
+@inlined
 def fill_nodes(node: np.ndarray, lanes: Lanes) -> None:
     """Fill U; add to log Z the maxima that were taken out, and note the ranges."""
     U = lanes.U

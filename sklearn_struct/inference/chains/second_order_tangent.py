@@ -188,7 +188,7 @@ def _reward_edges(rewards: Tables, t: int, shared: bool, lanes: Lanes, rises: _R
     store(rises.size, 0, size)
 
 
-@kernel
+@inlined
 def _reward_nodes(node: np.ndarray, lanes: Lanes, rises: _Rises) -> None:
     """Fill in the rewards of labels, and note the largest."""
     K = node.shape[1]
@@ -216,7 +216,7 @@ def _fill(tables: Tables, rewards: Tables, t: int, lanes: Lanes, rises: _Rises) 
         _reward_edges(rewards, t, shared, lanes, rises)
 
 
-@kernel
+@inlined
 def _forward(tables: Tables, rewards: Tables, K: int, lanes: Lanes, rises: _Rises) -> None:
     """Fill the derivatives of A, and those of the logarithms of norms."""
     A = lanes.A
@@ -253,7 +253,7 @@ def _forward(tables: Tables, rewards: Tables, K: int, lanes: Lanes, rises: _Rise
             store(dA, m, fma(load(A, m), down, load(dA, m)))
 
 
-@kernel
+@inlined
 def _backward(tables: Tables, rewards: Tables, K: int, lanes: Lanes, rises: _Rises) -> None:
     """Fill the derivatives of B."""
     V = lanes.V
@@ -292,7 +292,7 @@ def _weighed(state: int, t: int, at: int, lanes: Lanes, rises: _Rises) -> tuple[
     return v, fma(v, rise, mul(u, load(rises.B, at)))
 
 
-@kernel
+@inlined
 def _expected(K: int, r: int, lanes: Lanes, rises: _Rises) -> float:
     """The mean reward of a lane; nan where its result cannot be trusted, of which nothing stays."""
     T = lanes.tokens[1, r]
@@ -312,7 +312,7 @@ def _expected(K: int, r: int, lanes: Lanes, rises: _Rises) -> float:
     return np.nan
 
 
-@kernel
+@inlined
 def _add_pairs(K: int, lanes: Lanes, rises: _Rises, out: Triples) -> None:
     """Add weighted derivatives of the marginals of labels and pairs; A is weighted from here on,
     and B is v.
@@ -355,7 +355,7 @@ def _add_pairs(K: int, lanes: Lanes, rises: _Rises, out: Triples) -> None:
         out_edge[0, pair] += total(load(sums, pair * LANES))
 
 
-@kernel
+@inlined
 def _add_triples(
     tables: Tables,
     rewards: Tables,
