@@ -657,9 +657,14 @@ class LeastSquares:
     def new_memory(self, dtype, rng, sampled):
         return AllDerivatives(self.n_terms, dtype)
 
-    def side_by_side(self, w, n, dtype):
-        vector = w.astype(dtype)
-        return self._join([vector] + [0.0 * vector] * (n - 1))
+    def rest(self):
+        pass
+
+    def wake(self):
+        pass
+
+    def side_by_side(self, vectors, dtype):
+        return self._join([vector.astype(dtype) for vector in vectors])
 
     def _join(self, vectors):
         return np.concatenate(
@@ -667,7 +672,7 @@ class LeastSquares:
         )
 
     def separate(self, W, c):
-        return np.concatenate([part[0, c] for part in self._parts(W)])
+        return np.concatenate([part[0, c] for part in self._parts(W)]).astype(float)
 
     def penalised_parts(self, W):
         return self._parts(W)[:1]

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from sklearn_struct.containers.kernel_arrays import for_kernels
+from sklearn_struct.containers.repeated_ones import are_ones
 
 __all__ = ["CSR", "as_matrix", "csr"]
 
@@ -15,6 +16,8 @@ __all__ = ["CSR", "as_matrix", "csr"]
 class CSR(NamedTuple):
     """Compressed rows: row r holds ``indices[indptr[r]:indptr[r + 1]]`` (int64 indptr, int32
     indices).
+
+    Where `csr` was told that they may be, `data` are a single 1 for all values.
     """
 
     indptr: np.ndarray
@@ -22,9 +25,9 @@ class CSR(NamedTuple):
     data: np.ndarray
 
 
-def csr(matrix: Any, dtype: Any = None, canonical: bool = True) -> CSR:
+def csr(matrix: Any, dtype: Any = None, canonical: bool = True, single: bool = False) -> CSR:
     """The CSR of a scipy sparse matrix in the index types of kernels; sorted and without duplicates
-    if `canonical`.
+    if `canonical`. Values that are a single 1 in memory stay so if `single`.
 
     In the memory of the matrix, as far as its types are these. Nobody writes to it.
     """
@@ -33,10 +36,13 @@ def csr(matrix: Any, dtype: Any = None, canonical: bool = True) -> CSR:
     if canonical and not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
+    data = matrix.data
+    if single and are_ones(data):
+        data = np.ones(1, data.dtype)
     return CSR(
         for_kernels(matrix.indptr, np.int64),
         for_kernels(matrix.indices, np.int32),
-        for_kernels(matrix.data, dtype or matrix.dtype),
+        for_kernels(data, dtype or matrix.dtype),
     )
 
 

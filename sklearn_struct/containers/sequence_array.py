@@ -19,6 +19,7 @@ from sklearn_struct.containers.data_frames import (
 )
 from sklearn_struct.containers.one_dimensional import OneDimensional
 from sklearn_struct.containers.ragged import bounds
+from sklearn_struct.containers.repeated_ones import rows_of, written_out
 from sklearn_struct.containers.sparse_and_dense import SparseAndDense, stacked
 from sklearn_struct.containers.sparse_input import as_csr
 from sklearn_struct.containers.typing import Frame
@@ -80,7 +81,7 @@ class SequenceArray(OneDimensional):
         offsets: ArrayLike,
         feature_names: ArrayLike | Callable[[], ArrayLike] | None = None,
     ) -> None:
-        # what readers of large X take; of embeddings beside attributes, `tokens` would be a copy
+        # what readers of large X take; of embeddings, or ones in few bytes, `tokens` is a copy
         self.stored: Any = tokens
         if sp.issparse(tokens):
             self.stored = as_csr(tokens, "tokens")
@@ -88,19 +89,17 @@ class SequenceArray(OneDimensional):
             refuse_masked(tokens, "tokens")
             self.stored = np.asarray(tokens)
         self._matrix: sp.csr_array | None = None
-        self.offsets = np.asarray(offsets).astype(np.int64)
-        if not np.array_equal(self.offsets, offsets):
+        self.offsets = ends = np.asarray(offsets).astype(np.int64)
+        if not np.array_equal(ends, offsets):
             raise ValueError("offsets must be whole numbers")
         self.names: Any = feature_names
         if self.stored.ndim not in (1, 2):
             raise ValueError(f"tokens must have one or two dimensions, got {self.stored.ndim}")
-        ends = self.offsets
+        n_tokens = self.stored.shape[0]
         if ends.ndim != 1 or len(ends) == 0 or ends[0] != 0 or np.any(ends[1:] < ends[:-1]):
             raise ValueError("offsets must be one-dimensional, start at 0 and never decrease")
-        if ends[-1] != self.stored.shape[0]:
-            raise ValueError(
-                f"offsets end at {ends[-1]}, but there are {self.stored.shape[0]} tokens"
-            )
+        if ends[-1] != n_tokens:
+            raise ValueError(f"offsets end at {ends[-1]}, but there are {n_tokens} tokens")
         if not callable(feature_names):
             self._check_names()
 
@@ -110,6 +109,8 @@ class SequenceArray(OneDimensional):
         # kept, as who asks once will ask again; nothing that fits or predicts chains asks
         if isinstance(self.stored, SparseAndDense) and self._matrix is None:
             self._matrix = self.stored.tocsr()
+        elif sp.issparse(self.stored):
+            self.stored = written_out(self.stored)
         return self.stored if self._matrix is None else self._matrix
 
     @property
@@ -349,7 +350,8 @@ class SequenceArray(OneDimensional):
 
     def _one(self, i: int) -> Any:
         tokens = self.stored[self.offsets[i] : self.offsets[i + 1]]
-        return tokens.tocsr() if isinstance(tokens, SparseAndDense) else tokens
+        rows = tokens.tocsr() if isinstance(tokens, SparseAndDense) else tokens
+        return written_out(rows) if sp.issparse(rows) else rows
 
     def _several(self, chosen: np.ndarray, consecutive: bool) -> SequenceArray:
         lengths = self.lengths[chosen]
@@ -359,9 +361,8 @@ class SequenceArray(OneDimensional):
             first = self.offsets[chosen[0]] if len(chosen) else 0
             tokens = self.stored[first : first + offsets[-1]]
         else:
-            tokens = self.stored[
-                np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
-            ]
+            rows = np.repeat(self.offsets[chosen] - offsets[:-1], lengths) + np.arange(offsets[-1])
+            tokens = rows_of(self.stored, rows) if sp.issparse(self.stored) else self.stored[rows]
         return SequenceArray(tokens, offsets, self.names)
 
     @classmethod

@@ -176,6 +176,12 @@ class Inference(ABC):
         self.add_labelling(potentials, structure, labels, ones, zeros(potentials), score)
         return score
 
+    def read_of(self, structure: Structure) -> Structure:
+        """The structure without lists that sums, their derivatives and `add_labelling` do not read;
+        here with all of them.
+        """
+        return structure
+
     def add_labelling(
         self,
         potentials: Potentials,

@@ -58,9 +58,13 @@ def _add(
     first: bool,
     score: np.ndarray,
 ) -> None:
-    """Add the indicators of a family's cliques; with the first family those of the nodes, too."""
+    """Add the indicators of a family's cliques; with the first family those of the nodes, too.
+
+    Cliques that are not listed are neighbours.
+    """
     K = node.shape[1]
     size = nodes.shape[1]
+    is_listed = len(nodes) > 0
     step = 0 if table.shape[0] == 1 else 1
     out_step = 0 if out_table.shape[0] == 1 else 1
     for i in range(len(offsets) - 1):
@@ -77,8 +81,10 @@ def _add(
             out_node[t, label] += w
         for c in range(bounds[i], bounds[i + 1]):
             column = 0
-            for r in range(c * size, (c + 1) * size):
-                column = column * K + at(labels, at(nodes, r))
+            first_node = offsets[i] + c - bounds[i]
+            for r in range(size):
+                t = at(nodes, c * size + r) if is_listed else first_node + r
+                column = column * K + at(labels, t)
             total += table[step * c, column]
             out_table[out_step * c, column] += w
         score[i] = total

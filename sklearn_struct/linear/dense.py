@@ -81,6 +81,12 @@ class _DenseTranspose:
         self.windows = windows
         self.R = np.empty((longest(windows), width), dtype=dtype)
 
+    def begin(self) -> None:
+        """Do nothing: room for a product is kept from one to the next."""
+
+    def rest(self) -> None:
+        """Do nothing."""
+
     def put(self, R: np.ndarray, rows: slice, first: int) -> None:
         """Keep the residuals of some rows of the window that begins with row `first`."""
         self.R[rows.start - first : rows.stop - first] = R

@@ -13,7 +13,7 @@ from sklearn_struct.compiled.simd import at, padded, prefetch
 from sklearn_struct.containers.csr import CSR
 from sklearn_struct.linear.padded_row_kernels import rows_forward
 from sklearn_struct.linear.pass_kernels import scores
-from sklearn_struct.linear.stored_values import AHEAD, Entries
+from sklearn_struct.linear.stored_values import AHEAD, Entries, has_single
 from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["Lookup", "LookupMap"]
@@ -56,6 +56,7 @@ class LookupMap:
 
     def __init__(self, X: CSR, lookup: Lookup) -> None:
         self.X = X
+        self.step = 0 if has_single(X) else 1
         self.lookup = lookup
         self.dtype = X.data.dtype
         self.size = len(lookup.pairs.indices)
@@ -81,20 +82,20 @@ class LookupMap:
         low = int(bounds[0])
         high = int(bounds[-1])
         features = X.indices[low:high]
-        data = X.data[low:]
+        step = self.step
+        data = X.data[low * step :]
         bounds = bounds - low if low else bounds
         table_rows = np.empty(high - low + AHEAD, np.int32)
         single = np.empty(high - low + 1, np.int32)
         n_single = _look_up(features, self.lookup.code, W[table:], table_rows, single)
-        values = Entries(bounds, table_rows, data, 1)
+        values = Entries(bounds, table_rows, data, step)
         if scales is ONE:
             # what a fit has compiled; single numbers are looked up, not listed
             scores(values, W[:table], values, table_rows, W[:0], 0, out)
         else:
             rows_forward(values, W[:table], 0, scales, out)
-        _add_singles(
-            CSR(bounds, features, data), self.lookup.code, W[table:], single[:n_single], scales, out
-        )
+        looked_up = Entries(bounds, features, data, step)
+        _add_singles(looked_up, self.lookup.code, W[table:], single[:n_single], scales, out)
 
 
 @kernel
@@ -138,7 +139,7 @@ def _look_up(
 
 @kernel
 def _add_singles(
-    X: CSR,
+    X: Entries,
     code: np.ndarray,
     weights: np.ndarray,
     single: np.ndarray,
@@ -148,11 +149,12 @@ def _add_singles(
     indptr = X.indptr
     indices = X.indices
     data = X.data
+    step = X.step
     t = 0
     for p in single:
         while indptr[t + 1] <= p:
             t += 1
         f = at(indices, p)
         for copy in range(len(scales)):
-            x = out.dtype.type(scales[copy] * at(data, p))
+            x = out.dtype.type(scales[copy] * at(data, p * step))
             out[t, -1 - at(code, f)] += x * at(weights, np.int64(f) * len(scales) + copy)

@@ -95,6 +95,9 @@ class RowsMap:
         labels = pairs.indices[self.single_pairs[stored_singles]]
         self.single_places = _places(self.singles.indptr, labels, width)
         self.few = label_lists(_in_order(number, kind == FEW), pairs)
+        if not len(self.few.labels):
+            # where rows begin among no values
+            self.few_values = self.few_values._replace(indptr=np.zeros(1, np.int64))
         self._n_table = len(self.rows.starts) * padded(width)
         self._n_numbers = self._n_table + len(self.single_pairs)
         self.expanded_size = self._n_numbers + len(self.few.labels)
@@ -115,12 +118,30 @@ class RowsMap:
             read_lists(w, self.few, W[self._n_numbers :])
 
     def compress(self, W: np.ndarray) -> np.ndarray:
+        return self.compress_one(W, 1, 0)
+
+    def expand_one(self, w: np.ndarray, W: np.ndarray, n: int, c: int) -> None:
+        """The same for the c-th of n vectors side by side."""
+        table, singles, few = self._split(W, n)
+        P = padded(self.width)
+        # rows of the same vector are so many numbers apart
+        expand(w, self.rows, n * P, self.single_pairs[:0], table[c * P :])
+        singles[c::n] = w[self.single_pairs]
+        if len(few):
+            numbers = np.empty(len(self.few.labels), W.dtype)
+            read_lists(w, self.few, numbers)
+            few[c::n] = numbers
+
+    def compress_one(self, W: np.ndarray, n: int, c: int) -> np.ndarray:
+        """The compact weights of the c-th of n vectors side by side."""
+        table, singles, few = self._split(W, n)
+        P = padded(self.width)
         w = np.zeros(self.size)
         rows = np.empty(len(self.rows.labels))
-        compress(W, padded(self.width), self.rows, len(self.rows.starts), rows)
+        compress(table[c * P :], n * P, self.rows, len(self.rows.starts), rows)
         write_lists(rows, self.rows, w)
-        w[self.single_pairs] = W[self._n_table : self._n_numbers]
-        write_lists(W[self._n_numbers :], self.few, w)
+        w[self.single_pairs] = singles[c::n]
+        write_lists(np.ascontiguousarray(few[c::n]), self.few, w)
         return w
 
     @property
@@ -203,37 +224,53 @@ class _RowsTranspose:
     def __init__(self, of: RowsMap, dtype: np.dtype, windows: list[slice]) -> None:
         self.of = of
         self.stride = padded(of.width)
-        self.R = aligned(longest(windows) * self.stride, dtype)
+        self.dtype = dtype
         # a table for each part: their sum is made in one order, whatever the threads. Each window
         # reads all of them: of several, each has fewer parts
-        n_tables = N_PARTS if len(windows) == 1 else N_PARTS // 2
-        self.tables = aligned(n_tables * of.n_hot * self.stride, dtype).reshape(n_tables, -1)
+        self.n_tables = N_PARTS if len(windows) == 1 else N_PARTS // 2
         # gradients of rare features are gathered feature by feature, and need no table of each
         # thread
-        # in the order of rows and of lists, as the compact one is not that of the tokens
-        self.sums = np.empty(len(of.rows.labels))
-        self.few_sums = np.empty(len(of.few.labels))
         self.windows = []
         for rows in windows:
             cold, _ = columns_of(of.entries, rows, of.n_hot, np.diff(of.rows.bounds[of.n_hot :]))
-            few, _ = columns_of(of.few_values, rows, 0, np.diff(of.few.bounds))
+            among = rows if len(of.few.starts) else slice(0, 0)
+            few, _ = columns_of(of.few_values, among, 0, np.diff(of.few.bounds))
             # cut by stored values, not by features: these are of very different frequency
             self.windows.append(
                 _Window(
                     rows,
                     cold,
                     few,
-                    parts(rows.stop - rows.start, n_tables),
-                    even_parts(cold.values.indptr, n_tables),
-                    even_parts(few.values.indptr, n_tables),
+                    parts(rows.stop - rows.start, self.n_tables),
+                    even_parts(cold.values.indptr, self.n_tables),
+                    even_parts(few.values.indptr, self.n_tables),
                 )
             )
         every = slice(0, len(of.singles.indptr) - 1)
         singles, self.places = columns_of(of.singles, every, 0, np.ones_like(of.single_pairs))
         self.single_bounds = singles.values.indptr
-        self.of_singles = even_parts(self.single_bounds, n_tables)
+        self.of_singles = even_parts(self.single_bounds, self.n_tables)
         self.single_pairs = of.single_pairs[singles.features]
-        self.values = np.empty(self.single_bounds[-1], dtype)
+        self.begin()
+
+    def begin(self) -> None:
+        """Make room for a product, if it was given away."""
+        if "R" in vars(self):
+            return
+        of = self.of
+        longest_window = longest([window.rows for window in self.windows])
+        self.R = aligned(longest_window * self.stride, self.dtype)
+        n_table = of.n_hot * self.stride
+        self.tables = aligned(self.n_tables * n_table, self.dtype).reshape(self.n_tables, -1)
+        # in the order of rows and of lists, as the compact one is not that of the tokens
+        self.sums = np.empty(len(of.rows.labels))
+        self.few_sums = np.empty(len(of.few.labels))
+        self.values = np.empty(self.single_bounds[-1], self.dtype)
+
+    def rest(self) -> None:
+        """Give the room away until the next product."""
+        for name in self.buffers:
+            vars(self).pop(name, None)
 
     def put(self, R: np.ndarray, rows: slice, first: int) -> None:
         """Keep the residuals of some rows of the window that begins with row `first`; those at

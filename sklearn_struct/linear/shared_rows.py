@@ -77,6 +77,14 @@ class _Transpose:
         self.of = of
         self.of_rows = of._trained.transpose(dtype, [of._rows(nodes) for nodes in windows])
 
+    def begin(self) -> None:
+        """Make room for a product."""
+        self.of_rows.begin()
+
+    def rest(self) -> None:
+        """Give it away until the next product."""
+        self.of_rows.rest()
+
     def put(self, R: np.ndarray, nodes: slice, first: int) -> None:
         """Keep the residuals of some nodes of the window that begins with node `first`."""
         self.of_rows.put(_second(R, self.of.n), self.of._rows(nodes), first // self.of.n)

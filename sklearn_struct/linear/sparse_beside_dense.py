@@ -82,6 +82,14 @@ class _Transpose:
         self.sparse = of._trained.transpose(dtype, windows)
         self.dense = of.dense.transpose(dtype, windows)
 
+    def begin(self) -> None:
+        """Make room for a product."""
+        self.sparse.begin()
+
+    def rest(self) -> None:
+        """Give the room of the sparse columns away until the next product."""
+        self.sparse.rest()
+
     def put(self, R: np.ndarray, rows: slice, first: int) -> None:
         self.sparse.put(R, rows, first)
         self.dense.put(R, rows, first)

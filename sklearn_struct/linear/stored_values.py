@@ -23,6 +23,7 @@ __all__ = [
     "columns_of",
     "counts_of",
     "entries",
+    "has_single",
     "split",
 ]
 
@@ -47,10 +48,15 @@ class Entries(NamedTuple):
     step: int
 
 
+def has_single(X: CSR) -> bool:
+    """Whether X has a single 1 for all its values."""
+    return len(X.data) < len(X.indices)
+
+
 def entries(X: CSR) -> Entries:
     """The stored values of X."""
     # in text all values are 1: then not even a vector of ones is read
-    if np.all(X.data == 1):
+    if has_single(X) or np.all(X.data == 1):
         return Entries(X.indptr, X.indices, np.ones(1, X.data.dtype), 0)
     return Entries(X.indptr, X.indices, X.data, 1)
 

@@ -7,9 +7,11 @@ kept as a0 a1 b0 b1 a2 a3 b2 b3.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-__all__ = ["ONE", "Grains", "parts", "put", "take"]
+__all__ = ["ONE", "Grains", "compress_of", "expand_of", "parts", "put", "take"]
 
 Grains = list[tuple[int, int]]
 
@@ -37,3 +39,28 @@ def take(W: np.ndarray, n: int, c: int, grains: Grains, vector: np.ndarray) -> N
     """Write the c-th of the n vectors in W to `vector`."""
     for part, shared in zip(parts(vector, 1, grains), parts(W, n, grains), strict=True):
         part[:, 0] = shared[:, c]
+
+
+def expand_of(of: Any, w: np.ndarray, W: np.ndarray, n: int, c: int) -> None:
+    """Write w as a map expands it, as the c-th of n vectors in W."""
+    if hasattr(of, "expand_one"):
+        # with rare features a vector is long: another one would need as much room again
+        of.expand_one(w, W, n, c)
+        return
+    vector = np.zeros(of.expanded_size, W.dtype)
+    of.expand(w, vector)
+    put(vector, n, c, of.grains, W)
+
+
+def compress_of(of: Any, W: np.ndarray, n: int, c: int) -> np.ndarray:
+    """The inverse."""
+    one: np.ndarray
+    if hasattr(of, "compress_one"):
+        one = of.compress_one(W, n, c)
+        return one
+    vector = W
+    if n > 1:
+        vector = np.empty(of.expanded_size, W.dtype)
+        take(W, n, c, of.grains, vector)
+    one = of.compress(vector)
+    return one

@@ -95,6 +95,10 @@ class Loss(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} is no difference of convex losses")
 
+    def read_of(self, structure: Structure) -> Structure:
+        """The structure without lists that this loss does not read; here with all of them."""
+        return structure
+
     def scaled(self, share: float) -> Loss:
         """The same loss with a share of the weights of what it asks of unlabelled examples; a loss
         of labels asks nothing of them.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sklearn_struct.containers.structures import Potentials
+from sklearn_struct.containers.structures import Potentials, Structure
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.losses.base import Batch, Loss
 
@@ -34,6 +34,10 @@ class LogLikelihood(Loss):
         # marginals less the true labelling: the gradient, in one array
         self.inference.add_labelling(potentials, structure, labels, -weight, out, score)
         value -= score
+
+    def read_of(self, structure: Structure) -> Structure:
+        """What inference and its labellings read."""
+        return self.inference.read_of(structure)
 
     def hess_vec(self, batch: Batch, direction: Potentials, out: Potentials) -> None:
         """Cov(indicators, direction)."""

@@ -99,6 +99,7 @@ class LinearObjective(OnThreads):
         self.n_free = potentials.n_free
         # of the last evaluation: what couples examples is near to what it was there
         self._settled: Loss | None = None
+        self.is_rare = False  # that it is evaluated
         self.total_weight = float(np.sum(data.weight)) if data.total is None else data.total
 
     def with_loss(self, loss: Loss) -> Self:
@@ -129,7 +130,7 @@ class LinearObjective(OnThreads):
 
     @cached_property
     def _windows(self) -> list[Window]:
-        return windows(self.blocks, self.potentials.n_labels)
+        return windows(self.blocks, self.potentials.n_labels, self.is_rare)
 
     @cached_property
     def _value(self) -> np.ndarray:
@@ -152,6 +153,23 @@ class LinearObjective(OnThreads):
     @cached_property
     def _W(self) -> np.ndarray:
         return self.potentials.expand(np.zeros(self.size))
+
+    def rest(self) -> None:
+        """Free what only evaluations need, until the next one; they are rare from now on."""
+        self._evaluated(rarely=True)
+        vars(self).pop("_W", None)
+        if "_transpose" in vars(self):
+            self._transpose.rest()
+
+    def wake(self) -> None:
+        """Evaluations are frequent from now on."""
+        self._evaluated(rarely=False)
+
+    def _evaluated(self, rarely: bool) -> None:
+        if self.is_rare != rarely:
+            self.is_rare = rarely
+            for name in ("_windows", "_transpose"):
+                vars(self).pop(name, None)
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss and its gradient."""
@@ -227,6 +245,7 @@ class LinearObjective(OnThreads):
         parameters.
         """
         transpose = self._transpose  # made before threads ask for it
+        transpose.begin()
         grad = np.zeros(self.size)
         segments = split(grad, self.potentials.pattern)
         sums: list[np.ndarray] = []

@@ -27,7 +27,7 @@ from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.scaled_scores import ScaleMap
 from sklearn_struct.linear.shared_rows import SharedRows
 from sklearn_struct.linear.tables_in_turn import TablesInTurn
-from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
+from sklearn_struct.linear.vectors_side_by_side import ONE, Grains, compress_of, expand_of
 from sklearn_struct.objectives.node_maps import NodeMap, node_map_of
 from sklearn_struct.objectives.tied_columns import TiedMap
 from sklearn_struct.objectives.weight_patterns import (
@@ -141,7 +141,7 @@ def clique_features(
     """For each family the chosen features of the last node of each clique."""
     # columns first, as they are the same for all families, and take longer to choose
     of_both = number_of_dense(X.stored)
-    chosen = X.stored.columns(columns) if of_both else X.tokens[:, columns]
+    chosen = X.stored.columns(columns) if of_both else X.stored[:, columns]
     # the features of the last token, the one into which the clique leads
     return [chosen[family.nodes[:, -1]] for family in families]
 
@@ -259,20 +259,35 @@ class LinearPotentials:
         expanded.intercept[:] = parts.intercept
         return W
 
-    def compress(self, W: np.ndarray) -> np.ndarray:
-        """The inverse of `expand`."""
-        parts = self.split_expanded(W)
+    def expand_one(self, w: np.ndarray, W: np.ndarray, n: int, c: int) -> None:
+        """Write w, expanded, as the c-th of n vectors side by side in W; what is no weight is left
+        alone.
+        """
+        parts = split(w, self.pattern)
+        expanded = self.split_expanded(W, n)
+        expand_of(self.node_map, parts.node, expanded.node, n, c)
+        for f, family in enumerate(self.pattern.families):
+            clique_map = self.clique_maps[f]
+            if clique_map:
+                expand_of(clique_map, parts.features[f], expanded.features[f], n, c)
+            expanded.columns[f].reshape(n, -1)[c, family.columns] = parts.columns[f]
+        expanded.intercept.reshape(n, -1)[c] = parts.intercept
+
+    def compress(self, W: np.ndarray, n: int = 1, c: int = 0) -> np.ndarray:
+        """The inverse of `expand`; of n vectors side by side, for the c-th."""
+        parts = self.split_expanded(W, n)
         features = [
-            m.compress(part) if m else part
+            compress_of(m, part, n, c) if m else part
             for m, part in zip(self.clique_maps, parts.features, strict=True)
         ]
         columns = [
-            table[family.columns]
+            table.reshape(n, -1)[c, family.columns]
             for family, table in zip(self.pattern.families, parts.columns, strict=True)
         ]
-        node = self.node_map.compress(parts.node)
+        node = compress_of(self.node_map, parts.node, n, c)
+        intercept = parts.intercept.reshape(n, -1)[c]
         # solvers work in float64, whatever type potentials are computed in
-        return np.concatenate([node, *features, *columns, parts.intercept], dtype=np.float64)
+        return np.concatenate([node, *features, *columns, intercept], dtype=np.float64)
 
     def forward(
         self, W: np.ndarray, block: Block, scales: np.ndarray = ONE, out: np.ndarray | None = None

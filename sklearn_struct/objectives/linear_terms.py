@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Self
 
@@ -12,7 +13,7 @@ from sklearn_struct.compiled.simd import aligned
 from sklearn_struct.compiled.threads import go_on
 from sklearn_struct.containers.structures import Block, Potentials
 from sklearn_struct.inference.base import Inference
-from sklearn_struct.linear.vectors_side_by_side import parts, put, take
+from sklearn_struct.linear.vectors_side_by_side import parts
 from sklearn_struct.losses.base import Batch, Loss
 from sklearn_struct.losses.latent_margin import LatentMargin
 from sklearn_struct.losses.planes import Planes
@@ -20,6 +21,7 @@ from sklearn_struct.objectives.linear_objective import LinearObjective, Training
 from sklearn_struct.objectives.linear_potentials import LinearPotentials
 from sklearn_struct.objectives.remembered_terms import (
     AllDerivatives,
+    HalfDerivatives,
     SampledDerivatives,
     remembered_terms,
 )
@@ -87,20 +89,17 @@ class LinearTerms(LinearObjective):
         """The inverse of `expand`."""
         return self.potentials.compress(W)
 
-    def side_by_side(self, w: np.ndarray, n: int, dtype: DTypeLike) -> np.ndarray:
-        """Room for n expanded vectors that are read and written together: that of w, and others
-        that are zero.
-        """
+    def side_by_side(self, vectors: Sequence[np.ndarray], dtype: DTypeLike) -> np.ndarray:
+        """Expanded vectors that are read and written together."""
+        n = len(vectors)
         W = aligned(n * self.potentials.expanded_size, dtype)
-        # expanded in the room of evaluations: with rare features a vector is long
-        put(self.potentials.expand(w, self._W), n, 0, self.potentials.grains, W)
+        for c, w in enumerate(vectors):
+            self.potentials.expand_one(w, W, n, c)
         return W
 
     def separate(self, W: np.ndarray, c: int) -> np.ndarray:
-        """The c-th of the vectors that stand side by side in W."""
-        vector = np.empty(self.potentials.expanded_size, W.dtype)
-        take(W, len(W) // len(vector), c, self.potentials.grains, vector)
-        return vector
+        """The c-th of the vectors that stand side by side in W, compact."""
+        return self.potentials.compress(W, len(W) // self.potentials.expanded_size, c)
 
     def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:
         """Views (number, n, grain) of the penalised entries of the n vectors side by side in W."""
@@ -109,7 +108,7 @@ class LinearTerms(LinearObjective):
 
     def new_memory(
         self, dtype: DTypeLike, rng: np.random.RandomState, sampled: bool
-    ) -> AllDerivatives | SampledDerivatives:
+    ) -> AllDerivatives | HalfDerivatives | SampledDerivatives:
         """An empty memory for derivatives of terms, in a float type; if `sampled`, not of all where
         these are many.
         """

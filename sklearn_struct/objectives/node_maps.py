@@ -70,7 +70,9 @@ def node_map_of(
     if by_matrix(pattern, X):
         return DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), pattern.n_scores)
     if n_dense == 0:
-        return _sparse_map(pattern, X.tokens, dtype, table)
+        # of ones that are not written out `tokens` would be a copy
+        rows = X.stored if sp.issparse(X.stored) else X.tokens
+        return _sparse_map(pattern, rows, dtype, table)
     sparse = _sparse_map(pattern, X.stored.sparse, dtype, table)
     dense = np.ascontiguousarray(X.stored.dense, dtype=dtype)
     return SumMap(sparse, DenseMap(dense, pattern.n_scores))
@@ -82,6 +84,6 @@ def _sparse_map(
     """The map of rows that have the first features of the pattern, or all of them."""
     if table is not None:
         # a single pass: sorting its indices would cost more than it saves
-        return LookupMap(csr(rows, dtype, canonical=False), table)
+        return LookupMap(csr(rows, dtype, canonical=False, single=True), table)
     pairs = first_rows(every_node_pair(pattern), rows.shape[1])
-    return RowsMap(csr(rows, dtype), pairs, pattern.n_scores)
+    return RowsMap(csr(rows, dtype, single=True), pairs, pattern.n_scores)

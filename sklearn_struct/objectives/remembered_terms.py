@@ -1,5 +1,8 @@
 """What `sag` remembers of terms: their last derivatives in the potentials, all or a sample of them.
 
+Where it only has to come near the optimum, they are kept in two bytes each. Steps add what is
+remembered, so its errors are those of rounding to 11 bits, and differ in sign: passes are as many.
+
 With hundreds of labels, derivatives of all labels at all tokens would need more memory than
 everything else. Few of them matter: after some passes a token has a few labels with probabilities
 that are not tiny. So a sample of them is kept. Its sums are right in the mean.
@@ -12,11 +15,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
+from sklearn_struct.compiled.half_floats import from_half, to_half
 from sklearn_struct.compiled.systematic_sample import systematic_sample
 
 __all__ = [
     "LARGEST_MEMORY",
     "AllDerivatives",
+    "HalfDerivatives",
     "SampledDerivatives",
     "memory_of",
     "remembered_terms",
@@ -43,6 +48,30 @@ class AllDerivatives:
         kept = gradient.astype(self.dtype, copy=False)
         self.of_terms[i] = kept
         return kept
+
+
+class HalfDerivatives:
+    """All derivatives of each term, in two bytes each."""
+
+    def __init__(self, n_terms: int) -> None:
+        # with the exponent from which a term's numbers count
+        self.of_terms: list[tuple[np.ndarray, int] | None] = [None] * n_terms
+
+    def get(self, i: int) -> np.ndarray | None:
+        """Those of term i, or None."""
+        kept = self.of_terms[i]
+        if kept is None:
+            return None
+        gradient = np.empty(len(kept[0]), np.float32)
+        from_half(*kept, gradient.view(np.int32))
+        return gradient
+
+    def put(self, i: int, gradient: np.ndarray) -> np.ndarray:
+        """Remember those of term i; return what is remembered."""
+        half = np.empty(len(gradient), np.uint16)
+        bits = gradient.astype(np.float32).view(np.int32)
+        self.of_terms[i] = half, to_half(bits, half)
+        return bits.view(np.float32)
 
 
 class _Sample(NamedTuple):
@@ -103,7 +132,7 @@ def memory_of(n_derivatives: int, sampled: bool) -> float:
 
 def remembered_terms(
     n_terms: int, n_derivatives: int, dtype: DTypeLike, rng: np.random.RandomState, sampled: bool
-) -> AllDerivatives | SampledDerivatives:
+) -> AllDerivatives | HalfDerivatives | SampledDerivatives:
     """An empty memory for terms that have so many derivatives together; many may be `sampled`.
 
     Raises
@@ -119,4 +148,6 @@ def remembered_terms(
         )
     if sampled and n_derivatives > MANY:
         return SampledDerivatives(n_terms, rng)
+    if sampled and dtype == np.float32:
+        return HalfDerivatives(n_terms)
     return AllDerivatives(n_terms, dtype)

@@ -180,7 +180,7 @@ def observed_pairs(
     few = X.shape[1] * width <= BITS * X.nnz  # else the bits would take more memory than X
     if few and min_frequency == 1 and np.all(weight > 0):
         # a bit may be set in any order, and twice: no copy with sorted indices is needed
-        return observed(csr(X, canonical=False), codes, X.shape[1], width)
+        return observed(csr(X, canonical=False, single=True), codes, X.shape[1], width)
     # ones, as it matters that a value is stored, not which
     stored = sp.csr_array((np.ones(X.nnz, dtype=np.int32), X.indices, X.indptr), shape=X.shape)
     seen = np.flatnonzero(weight > 0)

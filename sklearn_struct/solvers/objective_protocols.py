@@ -6,6 +6,7 @@ methods is one; it need not inherit from the protocol. Penalties belong to the s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -120,14 +121,24 @@ class SumOfTerms(BatchObjective, Protocol):
         """
         ...
 
+    def rest(self) -> None:
+        """Free what only evaluations as a whole need: terms are visited for a while, and the whole
+        is seldom evaluated.
+        """
+        ...
+
+    def wake(self) -> None:
+        """The whole is evaluated again and again from now on."""
+        ...
+
     # ---- several vectors interleaved in one W: neighbours in memory are read together
 
-    def side_by_side(self, w: np.ndarray, n: int, dtype: DTypeLike) -> np.ndarray:
-        """A W with room for n expanded vectors: that of w, and n - 1 that are zero."""
+    def side_by_side(self, vectors: Sequence[np.ndarray], dtype: DTypeLike) -> np.ndarray:
+        """A W of these vectors, expanded."""
         ...
 
     def separate(self, W: np.ndarray, c: int) -> np.ndarray:
-        """A copy of the c-th of the vectors in W."""
+        """The c-th of the vectors in W as w; 0 for parameters that have no place in W."""
         ...
 
     def penalised_parts(self, W: np.ndarray) -> list[np.ndarray]:

@@ -37,9 +37,10 @@ from math import isfinite
 import numpy as np
 from numpy.typing import DTypeLike
 
-from sklearn_struct.solvers.objective_protocols import Derivatives, SumOfTerms
+from sklearn_struct.solvers.objective_protocols import SumOfTerms
 from sklearn_struct.solvers.owlqn import pseudo_gradient
 from sklearn_struct.solvers.result import Callback, Result
+from sklearn_struct.solvers.sag_iterate import Iterate
 from sklearn_struct.solvers.step_lengths import Course, Curvature
 
 __all__ = ["Remembered", "evaluate", "sag"]
@@ -57,142 +58,6 @@ ENOUGH = 1e-4
 CERTAIN = 10.0
 PATIENCE = 4  # passes between two evaluations; where the second is no better, steps are halved
 KNOWN = 4  # passes that have been made, where an earlier call has left its memory
-SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
-
-
-class _Iterate:
-    """The point w = beta * (V - s * D), its free entries dense; D is the sum of remembered
-    gradients.
-
-    With an L1 penalty D also holds a pull of l1 * m towards zero for each weight, fixed between two
-    proximal steps: by its sign, or for a weight at zero what balances its gradient. Thus an optimum
-    stays where it is, though proximal steps are few.
-    """
-
-    def __init__(
-        self,
-        objective: SumOfTerms,
-        w: np.ndarray,
-        l1: float,
-        l2: float,
-        dtype: DTypeLike,
-        memory: Derivatives,
-    ) -> None:
-        self.objective = objective
-        self.l1 = l1
-        self.l2 = l2
-        self.free_sum = np.zeros(objective.n_free)
-        # derivatives in potentials: a number for each token and label, where gradients would have
-        # one for each weight that the term touches
-        self.memory = memory
-        self.m = 0
-        self._place(w, dtype)
-
-    def _place(self, w: np.ndarray, dtype: DTypeLike) -> None:
-        """Make w the point; D is zero."""
-        objective = self.objective
-        self.W = objective.side_by_side(w, 2, dtype)
-        self.parts = [(part[:, 0], part[:, 1]) for part in objective.penalised_parts(self.W)]
-        # the L1 penalty's subgradient takes part in the mean D, like the gradient of one more term
-        self.pulls = [np.zeros_like(V) for V, _ in self.parts] if self.l1 else []
-        self.free = self.W[len(self.W) - 2 * objective.n_free :].reshape(2, -1)
-        self._reset()
-
-    def _reset(self) -> None:
-        self.beta = 1.0
-        self.s = 0.0
-        self.length = self.pulled = 0.0  # sums of alpha, and of alpha's share that D took part in
-
-    def refine(self, dtype: DTypeLike) -> None:
-        """Go on at the same point, with the same memory, with another float type for V and D."""
-        w = self.w()
-        # the old vectors go before the new ones come
-        self.W = np.empty(0)
-        self.free = np.empty((2, 0))
-        self.parts = []
-        self._place(w, dtype)
-        self.free_sum[:] = 0.0
-        self._sum_up()
-
-    def remember(self, other: _Iterate) -> None:
-        """Take over another's memory, at a point that has none."""
-        self.memory = other.memory
-        self.m = other.m
-        self._sum_up()
-
-    def _sum_up(self) -> None:
-        """Make D the sum of what is remembered, so that float32's rounding does not stay in it."""
-        for i in range(self.objective.n_terms):
-            gradient = self.memory.get(i)
-            if gradient is not None:
-                self.objective.add(gradient.astype(self.W.dtype), i, self.W, 0.0, 1.0)
-        self.free_sum += self.free[1]
-        self.free[1] = 0.0
-
-    def potentials(self, i: int) -> np.ndarray:
-        return self.objective.forward(self.W, i, self.beta, -self.beta * self.s)
-
-    def move(self, i: int, gradient: np.ndarray, step: float, c: float) -> None:
-        """Remember the gradient of term i, and go a `step`, in units of 1 / curvature."""
-        if self.beta < SMALLEST_SCALE:
-            self.write_out()
-        before = self.memory.get(i)
-        # what is added must be what is remembered, rounded, or D would no longer be the sum of it
-        gradient = self.memory.put(i, gradient).astype(self.W.dtype, copy=False)
-        if before is None:
-            self.m += 1
-            change = gradient
-            # of a term seen first, c of its gradient is taken at once and the rest by the mean
-            dense = (1 - c) / self.m
-            sparse = c
-        else:
-            change = gradient - before
-            dense = 1 / self.m
-            sparse = c - 1 / self.m
-        alpha = step / (1 + step * self.l2)
-        V, D = self.free
-        free = V.copy()
-        self.beta /= 1 + step * self.l2
-        self.objective.add(change, i, self.W, self.s - sparse * alpha / self.beta, 1.0)
-        self.s += dense * alpha / self.beta
-        self.free_sum += D
-        V[:] = free - step * (dense * self.free_sum + sparse * D)
-        # what the free entries have of D is kept in `free_sum`: they are stepped densely, each time
-        D[:] = 0.0
-        self.length += alpha
-        self.pulled += dense * alpha
-
-    def w(self) -> np.ndarray:
-        """The point, compact."""
-        self.write_out()
-        return self.objective.compress(self.objective.separate(self.W, 0))
-
-    def shift(self, change: np.ndarray) -> None:
-        """Add to the point as it was written out."""
-        expanded = self.objective.expand(change)
-        for (V, _), part in zip(self.parts, self.objective.penalised_parts(expanded), strict=True):
-            V += part[:, 0]
-        self.free[0] += expanded[len(expanded) - len(self.free_sum) :]
-
-    def write_out(self) -> None:
-        """Make V the point itself; with an L1 penalty go the proximal step that is due."""
-        for V, D in self.parts:
-            # so far the step along D was only counted: all weights at every term would cost a pass
-            # each
-            V -= self.s * D
-            V *= self.beta
-        for (V, D), pull in zip(self.parts if self.l1 else [], self.pulls, strict=True):
-            V += self.pulled * pull
-            # soft thresholding by all steps since the last time at once
-            V -= np.clip(V, -self.l1 * self.length, self.l1 * self.length)
-            D -= pull
-            pull[:] = np.where(
-                V == 0,
-                -np.clip(D, -self.l1 * self.m, self.l1 * self.m),
-                self.l1 * self.m * np.sign(V),
-            )
-            D += pull
-        self._reset()
 
 
 class Remembered:
@@ -201,18 +66,18 @@ class Remembered:
     """
 
     def __init__(self) -> None:
-        self.iterate: _Iterate | None = None
+        self.iterate: Iterate | None = None
         self.curvature: Curvature | None = None
         self.at_zero = np.inf
         self.n_passes = 0  # of which nothing has to be learned again
 
-    def recall(self, iterate: _Iterate) -> tuple[_Iterate, Curvature]:
+    def recall(self, iterate: Iterate) -> tuple[Iterate, Curvature]:
         """A new point with what is remembered, if there is something."""
         if self.iterate is not None:
             iterate.remember(self.iterate)
-        return iterate, self.curvature or Curvature(iterate.objective)
+        return iterate, self.curvature or Curvature(iterate.objective, iterate.dtype)
 
-    def keep(self, iterate: _Iterate, curvature: Curvature) -> None:
+    def keep(self, iterate: Iterate, curvature: Curvature) -> None:
         """Remember what a call has left."""
         self.iterate = iterate
         self.curvature = curvature
@@ -274,11 +139,11 @@ def sag(
             due = n_iter + PATIENCE
             here = best._replace(value=np.inf)
             if isfinite(mean):
-                here = _look(iterate, course, tol)
+                here = _look(iterate, curvature, course, tol)
             rise = here.value - best.value
             flattest = min(flattest, here.steepest)
             # float32 no longer improves anything: from here on its rounding would
-            if iterate.W.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
+            if iterate.dtype != dtype and -ENOUGH * abs(best.value) <= rise < np.inf:
                 iterate.refine(dtype)
             if rise < 0 or (here.converged and rise <= 1e-12 * abs(best.value)):
                 best = here._replace(value=min(here.value, best.value))
@@ -289,7 +154,7 @@ def sag(
             if not here.value <= limit + 1e-9 * abs(limit):
                 # the first pass may just be too noisy without a memory
                 course = Course(best.w, course.length / 2 if warm else course.length)
-                iterate = begun(best.w, iterate.W.dtype)
+                iterate = begun(best.w, iterate.dtype)
                 warm = True
                 first = n_iter + 1
         best = best._replace(n_iter=n_iter)
@@ -308,9 +173,9 @@ def _begun(
     sampled: bool,
     w: np.ndarray,
     dtype: DTypeLike,
-) -> _Iterate:
+) -> Iterate:
     """A point with an empty memory."""
-    return _Iterate(objective, w, l1, l2, dtype, objective.new_memory(dtype, rng, sampled))
+    return Iterate(objective, w, l1, l2, dtype, objective.new_memory(dtype, rng, sampled))
 
 
 def _begin(
@@ -319,24 +184,27 @@ def _begin(
     """The better of the start and of zero, and the value of the worse, above which points are given
     up.
     """
+    objective.rest()
     start = zero = evaluate(objective, w0, l1, l2, tol)
     if np.any(w0) and memory.iterate is None and not start.converged:
         zero = evaluate(objective, 0.0 * w0, l1, l2, tol)
     if memory.iterate is None:
         # the same whatever the penalty is
         memory.at_zero = zero.value
+    objective.rest()
     limit = max(start.value, memory.at_zero)
     return (zero if zero.value < start.value else start), limit
 
 
 @np.errstate(over="ignore", invalid="ignore")
 def _visit(
-    iterate: _Iterate, curvature: Curvature, order: np.ndarray, c: float, length: float, gap: int
+    iterate: Iterate, curvature: Curvature, order: np.ndarray, c: float, length: float, gap: int
 ) -> float:
     """Step by `length` / L for each term in `order`; return the mean of their values.
 
     The penalty is not in it.
     """
+    iterate.unfold()
     objective = iterate.objective
     n = len(order)
     total = 0.0
@@ -355,20 +223,24 @@ def _visit(
     return total / n
 
 
-def _look(iterate: _Iterate, course: Course, tol: float) -> Result:
+def _look(iterate: Iterate, curvature: Curvature, course: Course, tol: float) -> Result:
     """Evaluate the point, and one farther on where the way has been straight; go there if lower."""
     objective = iterate.objective
     l1 = iterate.l1
     l2 = iterate.l2
-    here = evaluate(objective, iterate.w(), l1, l2, tol)
+    # steps and evaluations take turns to have memory
+    curvature.rest()
+    here = evaluate(objective, iterate.fold(), l1, l2, tol)
+    objective.rest()
     beyond = None if l1 else course.follow(here.w)
     if beyond is None:
         return here
     farther = evaluate(objective, here.w + beyond, l1, l2, tol)
+    objective.rest()
     if not farther.value < here.value:
         return here
     course.w = farther.w
-    iterate.shift(beyond)
+    iterate.go_to(farther.w)
     return farther
 
 
@@ -377,12 +249,16 @@ def evaluate(objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, tol: fl
     """A point and its value, and whether `sag` would stop there."""
     value, grad = objective.value_and_grad(w)
     penalised = w[: objective.size - objective.n_free]
-    l1_weights = np.zeros(objective.size)
-    l1_weights[: len(penalised)] = l1
     grad[: len(penalised)] += l2 * penalised
-    value += l2 / 2 * float(np.dot(penalised, penalised)) + l1 * float(np.sum(np.abs(penalised)))
-    slope = pseudo_gradient(w, grad, l1_weights)
-    steepest = float(np.max(np.abs(slope), initial=0.0))
+    value += l2 / 2 * float(np.dot(penalised, penalised))
+    slope = grad
+    if l1:
+        l1_weights = np.zeros(objective.size)
+        l1_weights[: len(penalised)] = l1
+        value += l1 * float(np.sum(np.abs(penalised)))
+        slope = pseudo_gradient(w, grad, l1_weights)
+    # without an array of absolute values
+    steepest = float(max(np.max(slope, initial=0.0), -np.min(slope, initial=0.0)))
     # l2 times what strong convexity leaves to be gained
     gap = float(np.dot(slope, slope)) / 2 if l2 else 0.0
     converged = steepest <= tol and gap <= l2 * CERTAIN * tol * (abs(value) + tol)

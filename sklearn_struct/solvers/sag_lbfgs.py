@@ -75,6 +75,7 @@ def sag_lbfgs(
         done = best.n_iter
         if best.converged or stopped or done >= max_iter:
             break
+        objective.wake()
         # with its usual tolerance first, as a start may already pass for an end
         further = lbfgs(
             objective,

@@ -7,6 +7,7 @@ from __future__ import annotations
 from math import isfinite
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from sklearn_struct.solvers.objective_protocols import SumOfTerms
 
@@ -16,6 +17,7 @@ LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 NOTHING = 1e-200  # squared gradient of a term that says nothing of its curvature
 # cosines of the angle between the ways to this evaluated point and to the last
 WAVERING = 0.25
+WAY = np.float32  # for angles, and for a point that is only tried
 # steps that go on in one direction can be followed beyond their end
 STRAIGHT = 0.9
 SHORTER = 0.7  # factor of steps that waver
@@ -23,11 +25,12 @@ FARTHEST = 3.0  # of the way just made, to go straight on
 
 
 class Curvature:
-    """An estimate of the terms' Lipschitz constant."""
+    """An estimate of the terms' Lipschitz constant, from numbers of a float type."""
 
-    def __init__(self, objective: SumOfTerms) -> None:
+    def __init__(self, objective: SumOfTerms, dtype: DTypeLike) -> None:
         self.objective = objective
-        self.scratch = np.zeros_like(objective.expand(np.zeros(objective.size)), dtype=np.float64)
+        self.dtype = dtype
+        self.scratch: np.ndarray | None = None
         self.mean = self.largest = 0.0
         self.count = 0
 
@@ -37,13 +40,22 @@ class Curvature:
         # halves the speed
         return (self.mean + self.largest) / 2 if self.count else 1.0
 
+    def rest(self) -> None:
+        """Free what measurements need, until the next one."""
+        self.scratch = None
+
     def measure(self, i: int, theta: np.ndarray, gradient: np.ndarray, gap: int) -> None:
         """Take in the curvature of term i along its gradient, a difference of derivatives along X
         X' gradient.
         """
-        self.objective.add(gradient, i, self.scratch, 1.0)
-        direction = self.objective.forward(self.scratch, i, 1.0)
-        self.objective.add(gradient, i, self.scratch, -1.0)
+        if self.scratch is None:
+            nowhere = np.zeros(self.objective.size)
+            self.scratch = self.objective.side_by_side([nowhere], self.dtype)
+        added = gradient.astype(self.dtype, copy=False)
+        self.objective.add(added, i, self.scratch, 1.0)
+        direction = self.objective.forward(self.scratch, i, 1.0).astype(np.float64, copy=False)
+        # what rounding leaves there is as small as the rounding of a curvature
+        self.objective.add(added, i, self.scratch, -1.0)
         norm2 = float(np.dot(gradient, direction))
         square = float(np.dot(gradient, gradient))
         if not min(norm2, square) > NOTHING:
@@ -69,19 +81,19 @@ class Course:
 
     def __init__(self, w: np.ndarray, length: float = 1.0) -> None:
         self.w = w
-        self.way = np.zeros(0)
+        self.way = np.zeros(0, WAY)
         self.length = length
 
     def follow(self, w: np.ndarray) -> np.ndarray | None:
         """Take in the next point; return how much farther a straight way seems to lead."""
         before = self.way
-        self.way = w - self.w
+        self.way = (w - self.w).astype(WAY)
         self.w = w
         if not len(before):
             return None
-        now = np.dot(self.way, self.way)
-        then = np.dot(before, before)
-        both = np.dot(before, self.way)
+        now = float(np.dot(self.way, self.way))
+        then = float(np.dot(before, before))
+        both = float(np.dot(before, self.way))
         # ways that turn back mean steps beyond the minimum, as on text near the optimum
         if both < WAVERING * (now * then) ** 0.5:
             self.length *= SHORTER

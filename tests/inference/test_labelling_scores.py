@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_struct.containers.structures import Family, Potentials, Structure, zeros
+from sklearn_struct.containers.structures import Family, Potentials, Structure, chain, zeros
 from sklearn_struct.inference.chains.chain import Chain
 from sklearn_struct.inference.labelling_scores import add_labelling, forbid_labels
 
@@ -189,3 +189,25 @@ def test_forbid_labels(order):
         for y, score, kept in zip(twin.y, twin.scores, free.scores, strict=True):
             fits = all(mask[t, k] for t, k in enumerate(y))
             assert score == (kept if fits else -np.inf)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_of_neighbours_that_are_not_listed(shared):
+    rng = np.random.default_rng(0)
+    offsets = np.array([0, 3, 3, 4, 9])
+    listed = chain(offsets)
+    structure = chain(offsets, listed=False)
+    K = 3
+    n_tables = 1 if shared else len(listed.families[0].nodes)
+    potentials = Potentials(rng.normal(size=(9, K)), (rng.normal(size=(n_tables, K * K)),))
+    labels = rng.integers(K, size=9).astype(np.int32)
+    weight = np.array([1.0, 2.0, 0.0, -0.5])
+    results = []
+    for one in (listed, structure):
+        out = zeros(potentials, shared)
+        score = np.full(4, np.nan)
+        add_labelling(potentials, one, labels, weight, out, score)
+        results.append((out.node, out.cliques[0], score))
+    for expected, found_there in zip(*results, strict=True):
+        np.testing.assert_array_equal(found_there, expected)
+    assert len(structure.families[0].nodes) == 0

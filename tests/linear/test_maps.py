@@ -18,7 +18,7 @@ from sklearn_struct.linear.dense import DenseMap
 from sklearn_struct.linear.padded_rows import RowsMap
 from sklearn_struct.linear.pairs import PairsMap
 from sklearn_struct.linear.sparse_beside_dense import SumMap, first_rows
-from sklearn_struct.linear.vectors_side_by_side import ONE, put, take
+from sklearn_struct.linear.vectors_side_by_side import ONE, compress_of, expand_of, put, take
 
 WIDTHS = [1, 3, 8, 9, 22, 25, 50, 130]
 KINDS = ["dense", "rows", "pairs", "sum"]
@@ -166,6 +166,23 @@ def test_several_vectors_side_by_side(case):
         take(W, 3, c, case.map.grains, changed)
         np.testing.assert_allclose(changed, vector, atol=1e-14)
     np.testing.assert_allclose(found, expected, atol=1e-13)
+
+
+def test_one_of_several_vectors(case):
+    """What is compact goes to its place among others and comes back, without their notice."""
+    rng = np.random.default_rng(0)
+    vectors = [expand(case, case.weights(rng)[0]) for _ in range(3)]
+    together = np.empty(3 * case.map.expanded_size)
+    for c, vector in enumerate(vectors):
+        put(vector, 3, c, case.map.grains, together)
+    W = np.zeros_like(together)
+    for c, vector in enumerate(vectors):
+        w = case.map.compress(vector)
+        expand_of(case.map, w, W, 3, c)
+        np.testing.assert_array_equal(compress_of(case.map, together, 3, c), w)
+    for c, vector in enumerate(vectors):
+        np.testing.assert_array_equal(compress_of(case.map, W, 3, c), case.map.compress(vector))
+    np.testing.assert_array_equal(W, together)
 
 
 def test_scatter(case):

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sklearn_struct.containers.structures import Potentials, chain, columns_of
+from sklearn_struct.containers.structures import Potentials, chain, columns_of, zeros
 from sklearn_struct.inference.chains.chain import Chain
+from sklearn_struct.losses.base import Batch
+from sklearn_struct.losses.evidence import Evidence
 from sklearn_struct.losses.log_likelihood import LogLikelihood
 
 LOSS = LogLikelihood(Chain())
@@ -66,3 +68,27 @@ def test_certain_and_forbidden_labellings():
         LOSS, Potentials(node, (np.zeros((1, 4)),)), y, chain([0, 2, 4]), np.ones(2)
     )
     assert value.tolist() == [0.0, np.inf]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_without_the_lists_that_are_not_read(order):
+    """The same bits: of values, gradients and second derivatives."""
+    rng = np.random.default_rng(0)
+    structure = chain(np.array([0, 4, 4, 5, 11]), order)
+    short = LOSS.read_of(structure)
+    assert (len(short.families[0].nodes) == 0) == (order == 1)
+    K = 3
+    tables = tuple(rng.normal(size=(1, K ** (f + 2))) for f in range(order))
+    potentials = Potentials(rng.normal(size=(11, K)), tables)
+    direction = Potentials(rng.normal(size=(11, K)), tuple(2.0 * table for table in tables))
+    y = rng.integers(K, size=11).astype(np.int32)
+    weight = np.array([1.0, 1.0, 0.0, 2.0])
+    results = []
+    for one in (structure, short):
+        value, out = contracts.evaluate(LOSS, potentials, y, one, weight)
+        batch = Batch(potentials, Evidence(y), one, weight)
+        second = zeros(potentials)
+        LOSS.hess_vec(batch, direction, second)
+        results.append([value, out.node, *out.cliques, second.node, *second.cliques])
+    for expected, without in zip(*results, strict=True):
+        np.testing.assert_array_equal(without, expected)

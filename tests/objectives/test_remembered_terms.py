@@ -16,6 +16,7 @@ from sklearn_struct.objectives.remembered_terms import (
     KEPT,
     MANY,
     AllDerivatives,
+    HalfDerivatives,
     SampledDerivatives,
     memory_of,
     remembered_terms,
@@ -100,7 +101,33 @@ def test_which_memory(n, sampled):
     memory = remembered_terms(3, n, np.float32, np.random.RandomState(0), sampled)
     assert isinstance(memory, SampledDerivatives) == (sampled and n > MANY)
     assert memory.of_terms == [None] * 3
-    assert isinstance(memory, SampledDerivatives) or memory.dtype == np.float32
+    assert isinstance(memory, HalfDerivatives) == (sampled and n == MANY)
+    assert sampled or memory.dtype == np.float32
+
+
+def test_small_data_are_remembered_as_they_are():
+    memory = remembered_terms(3, 100, np.float64, np.random.RandomState(0), True)
+    assert memory.dtype == np.float64
+
+
+def test_all_in_two_bytes():
+    gradient = derivatives(np.random.default_rng(0)) * 0.05
+    memory = HalfDerivatives(2)
+    before = gradient.copy()
+    kept = memory.put(1, gradient)
+    np.testing.assert_array_equal(gradient, before)
+    np.testing.assert_allclose(kept, gradient, rtol=2.0**-11, atol=1e-9)
+    np.testing.assert_array_equal(memory.get(1), kept)
+    assert memory.get(1).dtype == np.float32
+    assert memory.of_terms[1][0].nbytes == 2 * len(gradient)
+    assert memory.get(0) is None
+
+
+def test_float32_that_is_put_stays():
+    gradient = derivatives(np.random.default_rng(0)).astype(np.float32)
+    before = gradient.copy()
+    HalfDerivatives(1).put(0, gradient)
+    np.testing.assert_array_equal(gradient, before)
 
 
 def test_memory_of_samples():

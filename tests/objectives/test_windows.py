@@ -41,6 +41,13 @@ def test_every_block_is_in_one_part(monkeypatch, numbers):
     assert (len(made) == 1) == (numbers == 10**9)
 
 
+def test_where_evaluations_are_rare():
+    blocks = blocks_of(200_000)
+    assert len(windows(blocks, 20)) < len(windows(blocks, 20, rare=True))
+    for window in windows(blocks, 20, rare=True):
+        assert len(np.concatenate(window.parts)) >= module.FEWEST_IF_RARE
+
+
 def test_no_blocks():
     assert windows([], 3) == []
 

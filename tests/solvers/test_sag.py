@@ -17,6 +17,7 @@ from sklearn_struct.solvers import sag as module
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.sag import Remembered, sag
+from sklearn_struct.solvers.sag_iterate import Iterate
 
 LBFGS = contracts.Solver(lbfgs, dict, l1=False, precision=1e-6, tol=1e-8)
 OWLQN = contracts.Solver(owlqn, dict, l1=True, precision=1e-6, tol=1e-7)
@@ -161,13 +162,13 @@ def test_first_passes_in_float32(l1, monkeypatch):
     expected = SAG(objective, l1=l1, l2=0.02)
     monkeypatch.setattr(module, "SMALL", 0)
     types = []
-    move = module._Iterate.move
+    move = Iterate.move
 
     def spy(self, *args):
         types.append(self.W.dtype)
         move(self, *args)
 
-    monkeypatch.setattr(module._Iterate, "move", spy)
+    monkeypatch.setattr(Iterate, "move", spy)
     found = SAG(objective, l1=l1, l2=0.02)
     assert found.converged
     assert types[0] == np.float32
@@ -184,31 +185,96 @@ def test_finer_numbers_keep_point_and_memory(options):
     objective = chains(**options)
     memory = AllDerivatives(objective.n_terms, np.float32)
     w = np.full(objective.size, 0.1)
-    iterate = module._Iterate(objective, w, 0.0, 0.05, np.float32, memory)
+    iterate = Iterate(objective, w, 0.0, 0.05, np.float32, memory)
     for i in (0, 3, 5, 3):
         iterate.move(i, objective.term(iterate.potentials(i), i)[1], 0.1, 0.5)
-    w = iterate.w()
+    w = iterate.fold()
     iterate.refine(np.float64)
-    np.testing.assert_array_equal(iterate.w(), w)
+    np.testing.assert_array_equal(iterate.fold(), w)
+    iterate.unfold()
     assert iterate.W.dtype == np.float64
     assert iterate.m == 3
     total = np.zeros_like(objective.expand(w))
     for i in (0, 3, 5):
         objective.add(memory.get(i).astype(float), i, total, 1.0)
+    total = objective.compress(total)
     D = objective.separate(iterate.W, 1)
     D[len(D) - objective.n_free :] = iterate.free_sum
     np.testing.assert_allclose(D, total, atol=1e-12)
     assert not iterate.free[1].any()
 
 
-def test_shift():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("l1", [0.0, 0.01])
+@pytest.mark.parametrize("options", naive.LINEAR_MODELS[::3], ids=names)
+def test_folded_in_between(options, l1, dtype):
+    """A point that was folded goes on as one that was only written out."""
+    objective = chains(**options)
+    ends = []
+    for folds in (False, True):
+        memory = AllDerivatives(objective.n_terms, dtype)
+        w = np.full(objective.size, 0.1)
+        iterate = Iterate(objective, w, l1, 0.05, dtype, memory)
+        for i in (0, 3, 5, 3, 1, 0):
+            iterate.move(i, objective.term(iterate.potentials(i), i)[1], 0.1, 0.5)
+            if folds:
+                point = iterate.fold()
+                assert point is iterate.fold()
+                assert len(iterate.W) == 0
+                iterate.unfold()
+                assert iterate.W.dtype == dtype
+            else:
+                iterate.write_out()
+        ends.append((iterate.fold(), iterate.folded[1]))
+    for one, other in zip(*ends, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert np.any(ends[0][1])
+
+
+def test_go_to():
+    """D stays where it is."""
     objective = chains()
     rng = np.random.default_rng(0)
-    w, change = rng.normal(size=(2, objective.size))
+    w, other = rng.normal(size=(2, objective.size))
     memory = AllDerivatives(objective.n_terms, np.float64)
-    iterate = module._Iterate(objective, w, 0.0, 0.05, np.float64, memory)
-    iterate.shift(change)
-    np.testing.assert_allclose(iterate.w(), w + change, atol=1e-14)
+    iterate = Iterate(objective, w, 0.0, 0.05, np.float64, memory)
+    iterate.move(2, objective.term(iterate.potentials(2), 2)[1], 0.1, 0.5)
+    iterate.fold()
+    D = iterate.folded[1]
+    iterate.go_to(other)
+    iterate.unfold()
+    np.testing.assert_array_equal(iterate.fold(), other)
+    np.testing.assert_array_equal(iterate.folded[1], D)
+
+
+def test_steps_and_evaluations_take_turns_to_have_memory():
+    """Nothing that only evaluations need is there while terms are visited, nor the reverse."""
+    objective = chains()
+    evaluate = objective.value_and_grad
+    iterates = []
+
+    def spy(w):
+        for iterate in iterates:
+            assert len(iterate.W) == 0
+        return evaluate(w)
+
+    class Spied(Iterate):
+        def __init__(self, *args):
+            super().__init__(*args)
+            iterates.append(self)
+
+        def move(self, *args):
+            assert "_W" not in vars(objective)
+            assert "R" not in vars(objective._transpose)
+            super().move(*args)
+
+    objective.value_and_grad = spy
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "Iterate", Spied)
+        found = SAG(objective, l2=0.02)
+    assert found.converged
+    assert iterates
+    assert objective.is_rare
 
 
 def test_it_depends_on_its_generator_alone():

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklearn_struct._doc_link import DocLink
 from sklearn_struct._whole_fits import Published
 from sklearn_struct.containers.ragged import bounds
+from sklearn_struct.containers.repeated_ones import ones
 from sklearn_struct.containers.sequence_array import SequenceArray, sequence_array
 from sklearn_struct.encoding.features.attribute_rows import csr
 from sklearn_struct.encoding.features.column_codes import (
@@ -251,7 +252,7 @@ class FeatureTemplates(
         indptr = np.zeros(numbers.shape[1] + 1, np.int64)
         columns = np.empty(np.count_nonzero(numbers >= 0), np.int32)
         fill_rows(numbers, first, indptr, columns)
-        tokens = csr(np.ones(len(columns), dtype), columns, indptr, self.n_features_out_)
+        tokens = csr(ones(len(columns), dtype), columns, indptr, self.n_features_out_)
         return sequence_array(tokens, offsets, self._learnt)
 
     def __sklearn_tags__(self) -> Tags:

@@ -62,6 +62,8 @@ class BaseTrained(BaseStructured):
         # read now, as X may be gone when what was learned is checked
         size = largest_sum(sequences.X)
         potentials, data = self._posed(sequences, codes, weights)
+        if not potentials.has_clique_features:
+            data = data._replace(structure=loss.read_of(data.structure))
         # zero is where the penalty is least
         w0 = np.zeros(potentials.size) if start is None else self._transferred(start)
         # if only this method holds X, it is free while the solver needs memory

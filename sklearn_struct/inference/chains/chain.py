@@ -44,6 +44,11 @@ class Chain(Inference):
         """Chains over the tokens that ``offsets`` (n + 1) bounds; see `structures.chain`."""
         return structures.chain(offsets, self.order, listed)
 
+    def read_of(self, structure: Structure) -> Structure:
+        """Chains of first order without the list of pairs."""
+        pairs_alone = len(structure.families) == 1
+        return structures.chain(structure.offsets, listed=False) if pairs_alone else structure
+
     def most_tokens(self, structure: Structure, n_labels: int) -> int:
         """With how many tokens a call is still short."""
         order = len(structure.families)
