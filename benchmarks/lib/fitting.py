@@ -12,11 +12,11 @@ F1 = "test span F1"
 FIT = "fit, CPU s"
 
 
-def load_kernels(model: Any, X: Any, y: Any, **limits: int) -> None:
+def load_kernels(model: Any, X: Any, y: Any, **options: Any) -> None:
     """Fit and predict a little, so that compiling or loading kernels is not counted."""
     from sklearn.base import clone
 
-    clone(model).set_params(**limits).fit(X, y).predict(X[:5])
+    clone(model).set_params(**options).fit(X, y).predict(X[:5])
 
 
 def fit_seconds(model: Any, X: Any, y: Any) -> float:

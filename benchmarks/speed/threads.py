@@ -1,6 +1,6 @@
 """What a second thread gains: wall-clock time of an evaluation, the shortest of several; and what
 it gains where two threads do the same thing on arrays of their own, which a machine whose cores
-share their caches or their way to memory does not do at twice the rate.
+share their way to memory does not do at twice the rate.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from lib.side_by_side import Benchmark, Medians, Stopwatch
 from lib.sources import Source
 from lib.tasks import packed
 
-from speed.roofline import CACHED, PRODUCT, TRIAD, loads
+from speed.roofline import PRODUCT, TRIAD, loads
 
 GAIN = "gain of two threads"
 MACHINE = "the machine"
 OF_LOADS = {
     TRIAD: "gain of two threads, memory",
-    CACHED: "gain of two threads, second-level cache",
     PRODUCT: "gain of two threads, matrix product",
 }
 

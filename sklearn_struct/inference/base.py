@@ -176,6 +176,11 @@ class Inference(ABC):
         self.add_labelling(potentials, structure, labels, ones, zeros(potentials), score)
         return score
 
+    @property
+    def writes_float32(self) -> bool:
+        """Whether the marginals of nodes may be float32, as their potentials are then."""
+        return False
+
     def read_of(self, structure: Structure) -> Structure:
         """The structure without lists that sums, their derivatives and `add_labelling` do not read;
         here with all of them.

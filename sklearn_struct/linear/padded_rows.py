@@ -90,7 +90,7 @@ class RowsMap:
         number[hot] = np.arange(self.n_hot)
         self.entries, self.singles, self.few_values = split(entries(X), kind, number, self.n_hot)
         self.rows = label_lists(_in_order(number, kind == ROW), pairs)
-        self.single_pairs = pairs.indptr[_in_order(number, kind == SINGLE)]
+        self.single_pairs = _short(pairs.indptr[_in_order(number, kind == SINGLE)])
         stored_singles = self.singles.indices[: self.singles.indptr[-1]]
         labels = pairs.indices[self.single_pairs[stored_singles]]
         self.single_places = _places(self.singles.indptr, labels, width)
@@ -248,7 +248,7 @@ class _RowsTranspose:
             )
         every = slice(0, len(of.singles.indptr) - 1)
         singles, self.places = columns_of(of.singles, every, 0, np.ones_like(of.single_pairs))
-        self.single_bounds = singles.values.indptr
+        self.single_bounds = _short(singles.values.indptr)
         self.of_singles = even_parts(self.single_bounds, self.n_tables)
         self.single_pairs = of.single_pairs[singles.features]
         self.begin()
@@ -357,6 +357,12 @@ def _places(indptr: np.ndarray, labels: np.ndarray, width: int) -> np.ndarray:
     rows = np.arange(0, (len(indptr) - 1) * width, width, dtype=kind)
     places: np.ndarray = np.repeat(rows, np.diff(indptr)) + labels
     return places
+
+
+def _short(numbers: np.ndarray) -> np.ndarray:
+    """Numbers as int32, where that holds them all: half the memory."""
+    fit = not len(numbers) or np.max(numbers) < 2**31
+    return numbers.astype(np.int32) if fit else numbers
 
 
 def _in_order(number: np.ndarray, chosen: np.ndarray) -> np.ndarray:

@@ -95,6 +95,11 @@ class Loss(ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} is no difference of convex losses")
 
+    @property
+    def writes_float32(self) -> bool:
+        """Whether the derivative in node potentials may be float32, as these are then."""
+        return False
+
     def read_of(self, structure: Structure) -> Structure:
         """The structure without lists that this loss does not read; here with all of them."""
         return structure

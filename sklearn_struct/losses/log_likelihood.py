@@ -35,6 +35,11 @@ class LogLikelihood(Loss):
         self.inference.add_labelling(potentials, structure, labels, -weight, out, score)
         value -= score
 
+    @property
+    def writes_float32(self) -> bool:
+        """As its inference does."""
+        return self.inference.writes_float32
+
     def read_of(self, structure: Structure) -> Structure:
         """What inference and its labellings read."""
         return self.inference.read_of(structure)

@@ -201,7 +201,7 @@ class LinearObjective(OnThreads):
             gradient.node[:] = 0.0
             loss(batch, gradient, losses[block.examples])
 
-        grad = self._sum(work)
+        grad = self._sum(work, self._residuals if loss.writes_float32 else np.dtype(np.float64))
         # `losses` are without weights, derivatives with them
         return (value + float(np.dot(self.data.weight, losses))) / self.total_weight, grad
 
@@ -238,11 +238,11 @@ class LinearObjective(OnThreads):
             gradient.node[:] = 0.0
             self.loss.hess_vec(self._batch(theta, block), direction, gradient)
 
-        return self._sum(work)
+        return self._sum(work, np.dtype(np.float64))
 
-    def _sum(self, work: Work) -> np.ndarray:
+    def _sum(self, work: Work, of_nodes: np.dtype) -> np.ndarray:
         """The weighted mean of the derivatives that ``work(block, room, gradient)`` writes, in the
-        parameters.
+        parameters; those in potentials of nodes in a float type.
         """
         transpose = self._transpose  # made before threads ask for it
         transpose.begin()
@@ -250,7 +250,7 @@ class LinearObjective(OnThreads):
         segments = split(grad, self.potentials.pattern)
         sums: list[np.ndarray] = []
         for w, window in enumerate(self._windows):
-            of_window = self._of_window(work, window)
+            of_window = self._of_window(work, window, of_nodes)
             transpose.add(self.threads, w, segments.node)
             sums = _both(sums, of_window) if sums else of_window
         *sums, intercept = sums
@@ -264,16 +264,18 @@ class LinearObjective(OnThreads):
         grad /= self.total_weight
         return grad
 
-    def _of_window(self, work: Work, window: Window) -> list[np.ndarray]:
+    def _of_window(self, work: Work, window: Window, of_nodes: np.dtype) -> list[np.ndarray]:
         """The work of a window; the sums of what its parts return."""
 
         def of_part(c: int) -> list[np.ndarray]:
             with np.errstate(over="ignore", invalid="ignore"):  # of steps that are too long
-                return self._part(work, window.parts[c], window.nodes.start)
+                return self._part(work, window.parts[c], window.nodes.start, of_nodes)
 
         return self.threads.fold(of_part, _both, len(window.parts))
 
-    def _part(self, work: Work, part: np.ndarray, first: int) -> list[np.ndarray]:
+    def _part(
+        self, work: Work, part: np.ndarray, first: int, of_nodes: np.dtype
+    ) -> list[np.ndarray]:
         """Do the work of some blocks of the window that begins with node `first`; return its
         derivatives in the weights of clique features and of columns, of one family after the other,
         and in the intercept.
@@ -286,7 +288,7 @@ class LinearObjective(OnThreads):
         n_nodes = max(self.blocks[b].tokens.stop - self.blocks[b].tokens.start for b in part)
         room = np.empty((n_nodes, K), dtype=self.potentials.dtype)
         # one scratch for all blocks of the part: the blocks of a part follow each other
-        node = np.empty((n_nodes, K), dtype=self._residuals)
+        node = np.empty((n_nodes, K), dtype=of_nodes)
         for b in part:
             go_on()
             block = self.blocks[b]

@@ -389,11 +389,9 @@ class LinearPotentials:
             if clique_map:
                 clique_map.scatter(table, block.cliques[f], scales, parts.features[f])
             of_all = self.of_columns(f, np.sum(table, axis=0) if clique_map else table[0])
-            parts.columns[f].reshape(len(scales), -1)[:] += scales[:, None] * (
-                # pairs without a weight must stay 0 in the expanded layout
-                of_all * self._has_column[f]
-            )
+            columns = parts.columns[f].reshape(len(scales), -1)
+            # pairs without a weight must stay 0 in the expanded layout
+            columns += scales[:, None] * (of_all * self._has_column[f])
         if self.n_free:
-            parts.intercept.reshape(len(scales), -1)[:] += np.outer(
-                scales, self._scored(gradient.node).sum(axis=0)
-            )
+            intercepts = parts.intercept.reshape(len(scales), -1)
+            intercepts += np.outer(scales, self._scored(gradient.node).sum(axis=0))

@@ -51,6 +51,7 @@ SHUFFLED = 2  # first passes, in which each term has one turn, lest the earliest
 FIRST_GAP = 10
 PROX_PER_PASS = 4  # dense proximal steps with an L1 penalty
 COARSE = np.float32  # of the first passes
+PIECE = 1 << 16  # weights whose penalty is added at once: another vector would be room for all
 SMALL = 100_000  # derivatives to remember, for which float32 would save nothing
 # relative improvement between two evaluations, below which float32 has served its time
 ENOUGH = 1e-4
@@ -249,7 +250,9 @@ def evaluate(objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, tol: fl
     """A point and its value, and whether `sag` would stop there."""
     value, grad = objective.value_and_grad(w)
     penalised = w[: objective.size - objective.n_free]
-    grad[: len(penalised)] += l2 * penalised
+    for first in range(0, len(penalised), PIECE):
+        piece = slice(first, min(first + PIECE, len(penalised)))
+        grad[piece] += l2 * penalised[piece]
     value += l2 / 2 * float(np.dot(penalised, penalised))
     slope = grad
     if l1:

@@ -172,8 +172,10 @@ def test_auto_takes_sag(encoded):
     options = {"C": 0.5, "fit_intercept": False, "max_iter": 3, "random_state": 0}
     with pytest.warns(ConvergenceWarning):
         fits = [LinearChainCRF(**options, solver=solver).fit(X, y) for solver in ("auto", "sag")]
-    np.testing.assert_array_equal(fits[1].coef_.data, fits[0].coef_.data)
-    np.testing.assert_array_equal(fits[1].transition_, fits[0].transition_)
+    assert fits[0].solver_.startswith("sag")
+    # the same steps, but what it remembers of terms is rounded to eleven bits
+    np.testing.assert_allclose(fits[1].coef_.data, fits[0].coef_.data, atol=1e-3)
+    np.testing.assert_allclose(fits[1].transition_, fits[0].transition_, atol=1e-3)
     with pytest.warns(ConvergenceWarning):
         single = LinearChainCRF(**options, dtype="float32").fit(X, y)
     assert single.loss_curve_[-1] == pytest.approx(fits[0].loss_curve_[-1], rel=1e-3)

@@ -15,7 +15,9 @@ from sklearn.utils import get_tags
 import sklearn_struct
 from sklearn_struct import (
     GraphCRF,
+    GridCRF,
     LogLinearClassifier,
+    MultiLabelCRF,
     SequenceArray,
     TokenTransformer,
     TokenWindows,
@@ -35,12 +37,11 @@ NEEDING = {
     "TokenWindows",
     "TypedNodes",
 }
-ESTIMATORS = [
-    cls()
-    for name, cls in vars(sklearn_struct).items()
-    if inspect.isclass(cls) and name not in NEEDING
-]
+PUBLIC = {name: getattr(sklearn_struct, name) for name in sklearn_struct.__all__}
+ESTIMATORS = [cls() for name, cls in PUBLIC.items() if inspect.isclass(cls) and name not in NEEDING]
 READERS = [estimator for estimator in ESTIMATORS if get_tags(estimator).input_tags.sparse]
+# these read no sequences of matrices
+OTHERS = LogLinearClassifier | GraphCRF | GridCRF | MultiLabelCRF
 METHODS = [
     "fit",
     "partial_fit",
@@ -86,8 +87,7 @@ CASES = [
     pytest.param(type(reader), form, id=f"{type(reader).__name__}-{form}")
     for reader in READERS
     for form in FORMS
-    # these read no sequences of matrices
-    if form.startswith("flat") or not isinstance(reader, LogLinearClassifier | GraphCRF)
+    if form.startswith("flat") or not isinstance(reader, OTHERS)
 ]
 
 

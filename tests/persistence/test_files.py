@@ -422,7 +422,7 @@ def without_memory(**options):
             "feature name 0: 7",
         ),
         (
-            fitted().set_params(allowed_transitions=np.datetime64("NaT")),
+            fitted().set_params(allowed_transitions=np.datetime64("NaT", "s")),
             ValueError,
             "allowed_transitions. parameter of",
         ),
@@ -537,7 +537,7 @@ def test_a_device_has_no_end():
 
 
 @pytest.mark.parametrize(
-    "value", [np.datetime64("NaT"), np.timedelta64(1, "s"), np.array(["2020-01-01"], "M8[ns]")]
+    "value", [np.datetime64("NaT", "s"), np.timedelta64(1, "s"), np.array(["2020-01-01"], "M8[ns]")]
 )
 def test_parameters_that_would_be_others_in_a_file(tmp_path, value):
     """numpy's dates are None or numbers to Python."""

@@ -88,9 +88,7 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
     order : {1, 2}, default=1
         The order of the Markov chain: a label depends on one label before it, or on two. At order 2
         the score also has sum_t transition2[y_{t-2}, y_{t-1}, y_t]. Inference is exact; a token
-        costs n_labels**3 operations instead of n_labels**2. "newton-cg", "trust-ncg" and
-        ``loss="pointwise"`` are slow at order 2: they need second derivatives, which are computed
-        in logarithms.
+        costs n_labels**3 operations instead of n_labels**2.
     max_iter : int, default=1000
         Largest number of iterations. For "sag", "sgd", "ap", "pa", "pa-ii" and "arow" it is the
         number of passes over the data; 10 are often enough.

@@ -44,6 +44,11 @@ class Chain(Inference):
         """Chains over the tokens that ``offsets`` (n + 1) bounds; see `structures.chain`."""
         return structures.chain(offsets, self.order, listed)
 
+    @property
+    def writes_float32(self) -> bool:
+        """Chains of first order do."""
+        return self.order == 1
+
     def read_of(self, structure: Structure) -> Structure:
         """Chains of first order without the list of pairs."""
         pairs_alone = len(structure.families) == 1

@@ -48,7 +48,9 @@ def forbidden_tokens(
     A code of K + k says that a segment with the label k goes on: no transition leads there.
     """
     first, last = ends(structure)
-    left, right = structure.families[0].nodes.T
+    # pairs of neighbours, which a structure need not list
+    right = np.delete(np.arange(len(labels)), first)
+    left = right - 1
     start, pairs, end = transitions
     begins = labels < len(start)
     labels = labels % len(start)

@@ -131,7 +131,7 @@ def test_parameters_count_when_they_are_changed(model, by_attribute):
     put("n_jobs", "2")
     with pytest.raises(InvalidParameterError, match="n_jobs"):
         model.predict(sentence)
-    put("n_jobs", np.timedelta64(1))
+    put("n_jobs", np.timedelta64(1, "s"))
     with pytest.raises(InputTypeError, match="n_jobs"):
         model.predict(sentence)
     put("n_jobs", 2)
