@@ -1,4 +1,5 @@
-"""Numbers in two bytes each: eleven significant bits, and 30 binary orders below the largest.
+"""Numbers in two bytes each: eleven significant bits, and 30 binary orders below the largest. Those
+below 1e-37 have fewer bits, as in float32 itself.
 
 numpy's float16 takes ten times as long to convert, and has its orders where these numbers are not.
 """

@@ -51,7 +51,8 @@ from sklearn_struct.linear.vectors_side_by_side import ONE, Grains
 
 __all__ = ["RowsMap"]
 
-HOT = 65_536  # numbers in the gradient table of the most frequent features: half of a 1 MB cache
+# numbers in the gradient table of the most frequent features: less than half of a 1 MB cache
+HOT = 49_152
 
 
 class RowsMap:
@@ -118,7 +119,9 @@ class RowsMap:
             read_lists(w, self.few, W[self._n_numbers :])
 
     def compress(self, W: np.ndarray) -> np.ndarray:
-        return self.compress_one(W, 1, 0)
+        w = np.empty(self.size)
+        self.compress_one(W, 1, 0, w)
+        return w
 
     def expand_one(self, w: np.ndarray, W: np.ndarray, n: int, c: int) -> None:
         """The same for the c-th of n vectors side by side."""
@@ -132,17 +135,16 @@ class RowsMap:
             read_lists(w, self.few, numbers)
             few[c::n] = numbers
 
-    def compress_one(self, W: np.ndarray, n: int, c: int) -> np.ndarray:
-        """The compact weights of the c-th of n vectors side by side."""
+    def compress_one(self, W: np.ndarray, n: int, c: int, w: np.ndarray) -> None:
+        """Write the compact weights of the c-th of n vectors side by side."""
         table, singles, few = self._split(W, n)
         P = padded(self.width)
-        w = np.zeros(self.size)
+        w[:] = 0.0
         rows = np.empty(len(self.rows.labels))
         compress(table[c * P :], n * P, self.rows, len(self.rows.starts), rows)
         write_lists(rows, self.rows, w)
         w[self.single_pairs] = singles[c::n]
         write_lists(np.ascontiguousarray(few[c::n]), self.few, w)
-        return w
 
     @property
     def grains(self) -> Grains:

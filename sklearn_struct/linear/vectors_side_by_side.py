@@ -52,15 +52,13 @@ def expand_of(of: Any, w: np.ndarray, W: np.ndarray, n: int, c: int) -> None:
     put(vector, n, c, of.grains, W)
 
 
-def compress_of(of: Any, W: np.ndarray, n: int, c: int) -> np.ndarray:
-    """The inverse."""
-    one: np.ndarray
+def compress_of(of: Any, W: np.ndarray, n: int, c: int, w: np.ndarray) -> None:
+    """The inverse, written to w."""
     if hasattr(of, "compress_one"):
-        one = of.compress_one(W, n, c)
-        return one
+        of.compress_one(W, n, c, w)
+        return
     vector = W
     if n > 1:
         vector = np.empty(of.expanded_size, W.dtype)
         take(W, n, c, of.grains, vector)
-    one = of.compress(vector)
-    return one
+    w[:] = of.compress(vector)

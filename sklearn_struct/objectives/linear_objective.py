@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from sklearn_struct.compiled.threads import N_PARTS, go_on
+from sklearn_struct.containers.memory_checks import give_back
 from sklearn_struct.containers.structures import Block, Potentials, Structure
 from sklearn_struct.inference.base import Inference
 from sklearn_struct.linear.vectors_side_by_side import ONE
@@ -30,6 +31,7 @@ Work = Callable[[Block, np.ndarray, Potentials], None]
 
 # residuals that fit a cache: float32 ones would save no time there, but cost digits
 SMALL = 100_000
+MANY = 50_000  # nodes, whose evaluations need memory worth giving back
 # of a block: calls of kernels take a tenth of the time that 3000 tokens do
 N_TOKENS = 4500
 # of little data: some for each part
@@ -160,6 +162,9 @@ class LinearObjective(OnThreads):
         vars(self).pop("_W", None)
         if "_transpose" in vars(self):
             self._transpose.rest()
+        if self.data.n_nodes >= MANY:
+            # else the C library may keep what is free, and get more for the solver's vectors
+            give_back()
 
     def wake(self) -> None:
         """Evaluations are frequent from now on."""

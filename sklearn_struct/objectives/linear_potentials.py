@@ -276,18 +276,17 @@ class LinearPotentials:
     def compress(self, W: np.ndarray, n: int = 1, c: int = 0) -> np.ndarray:
         """The inverse of `expand`; of n vectors side by side, for the c-th."""
         parts = self.split_expanded(W, n)
-        features = [
-            compress_of(m, part, n, c) if m else part
-            for m, part in zip(self.clique_maps, parts.features, strict=True)
-        ]
-        columns = [
-            table.reshape(n, -1)[c, family.columns]
-            for family, table in zip(self.pattern.families, parts.columns, strict=True)
-        ]
-        node = compress_of(self.node_map, parts.node, n, c)
-        intercept = parts.intercept.reshape(n, -1)[c]
         # solvers work in float64, whatever type potentials are computed in
-        return np.concatenate([node, *features, *columns, intercept], dtype=np.float64)
+        w = np.zeros(self.size)
+        compact = split(w, self.pattern)
+        compress_of(self.node_map, parts.node, n, c, compact.node)
+        for f, family in enumerate(self.pattern.families):
+            clique_map = self.clique_maps[f]
+            if clique_map:
+                compress_of(clique_map, parts.features[f], n, c, compact.features[f])
+            compact.columns[f][:] = parts.columns[f].reshape(n, -1)[c, family.columns]
+        compact.intercept[:] = parts.intercept.reshape(n, -1)[c]
+        return w
 
     def forward(
         self, W: np.ndarray, block: Block, scales: np.ndarray = ONE, out: np.ndarray | None = None
