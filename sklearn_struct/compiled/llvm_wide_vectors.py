@@ -36,7 +36,6 @@ from sklearn_struct.compiled.llvm_types import (
 __all__ = [
     "lanes_of",
     "load_as",
-    "load_cast",
     "load_part_as",
     "prefetch_as",
     "splat_as",
@@ -78,25 +77,6 @@ def lanes_of(typingctx: TypingContext, like: Vector) -> Operation:
 
 @intrinsic
 def load_as(
-    typingctx: TypingContext, array: types.Array, index: types.Integer, like: Vector
-) -> Operation:
-    def codegen(
-        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
-    ) -> ir.Value:
-        def one(first: int, n: int) -> ir.Value:
-            at = builder.add(args[1], args[1].type(first))
-            start = pointer(context, builder, signature, [args[0], at], n, n)
-            value = builder.load(start)
-            value.align = n_bytes(llvm_type(signature.return_type.dtype))
-            return value
-
-        return joined(builder, signature.return_type, one)
-
-    return like(contiguous(array), types.intp, like), codegen
-
-
-@intrinsic
-def load_cast(
     typingctx: TypingContext, array: types.Array, index: types.Integer, like: Vector
 ) -> Operation:
     def codegen(

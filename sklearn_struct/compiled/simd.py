@@ -42,7 +42,6 @@ __all__ = [
     "least",
     "load",
     "load_as",
-    "load_cast",
     "load_part",
     "load_part_as",
     "maximum",
@@ -154,13 +153,7 @@ def lanes_of(like: Vector) -> int:
 
 @_compiled_as(llvm_wide_vectors.load_as)
 def load_as(array: np.ndarray, index: Index, like: Vector) -> Vector:
-    """As many numbers as another vector has, from `index` on."""
-    return array.reshape(-1)[index : index + len(like)].copy()
-
-
-@_compiled_as(llvm_wide_vectors.load_cast)
-def load_cast(array: np.ndarray, index: Index, like: Vector) -> Vector:
-    """As `load_as`, in the float type of the other vector."""
+    """As many numbers as another vector has, from `index` on, in its float type."""
     return array.reshape(-1)[index : index + len(like)].astype(like.dtype)
 
 

@@ -77,7 +77,7 @@ def _of_three(a, other, out):
     simd.store_as(out, 6 * LANES, simd.minimum(x, y))
     simd.store_as(out, 9 * LANES, simd.exp(simd.sub(simd.minimum(x, y), simd.maximum(x, y))))
     simd.store_as(other, 0, simd.cast(x, other))
-    simd.store_as(out, 12 * LANES, simd.load_cast(other, 0, several))
+    simd.store_as(out, 12 * LANES, simd.load_as(other, 0, several))
     simd.set_at(other, 3 * LANES, 7)
     return simd.total(x), simd.largest(x), simd.least(x)
 

@@ -14,7 +14,7 @@ from sklearn_struct.compiled.simd import (
     lanes_of,
     largest,
     least,
-    load_cast,
+    load_as,
     load_part,
     load_part_as,
     maximum,
@@ -138,7 +138,7 @@ def _add_columns(
             following = load_part_as(out_node, o + (t + 1) * K + k, K - k, zero)
         m = (first[t] + r) * P + k
         # alphas are weighted here once, and the edges' sums read them so
-        a = mul(load_cast(A, m, zero), w)
+        a = mul(load_as(A, m, zero), w)
         store_as(A, m, cast(a, A))
-        row = fma(a, load_cast(B, m, zero), row)
+        row = fma(a, load_as(B, m, zero), row)
         store_part_as(out_node, o + t * K + k, row, K - k)

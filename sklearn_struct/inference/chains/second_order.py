@@ -31,6 +31,7 @@ from sklearn_struct.compiled.simd import (
 from sklearn_struct.inference.chains.flat_tuples import TripleLinks, Triples
 from sklearn_struct.inference.chains.second_order_lanes import (
     Lanes,
+    add_lanes,
     entry,
     fill_edges,
     fill_nodes,
@@ -320,7 +321,6 @@ def _add_pairs(K: int, lanes: Lanes, out: Triples) -> None:
     A = lanes.A
     B = lanes.B
     sums = lanes.V
-    row = lanes.row
     out_node = out.node
     out_edge = out.edge
     shared = out_edge.shape[0] == 1
@@ -340,16 +340,11 @@ def _add_pairs(K: int, lanes: Lanes, out: Triples) -> None:
                 store(A, m, a)
                 store(B, m, mul(b, u))
                 p = fma(a, b, p)
-                store(row, LANES, mul(a, b))
                 if shared and t > 0:
                     store(sums, pair * LANES, fma(a, b, load(sums, pair * LANES)))
-                for r in range(LANES if t > 0 and not shared else 0):
-                    if t < lanes.tokens[1, r]:
-                        out_edge[lanes.tokens[2, r] + t - 1, pair] += row[LANES + r]
-            store(row, 0, p)
-            for r in range(LANES):
-                if t < lanes.tokens[1, r]:
-                    out_node[lanes.tokens[0, r] + t, k] += row[r]
+                if t > 0 and not shared:
+                    add_lanes(mul(a, b), t, (2, t - 1), pair, lanes, out_edge)
+            add_lanes(p, t, (0, t), k, lanes, out_node)
     for pair in range(K * K if shared else 0):
         out_edge[0, pair] += total(load(sums, pair * LANES))
 
@@ -366,7 +361,6 @@ def _add_triples(
     A = lanes.A
     V = lanes.B
     KK = K * K
-    row = lanes.row
     T = lanes.tokens[1, 0]
     step = 0 if out_triple.shape[0] == 1 else 1
     for m in range(K * KK if shared and step == 0 else 0):
@@ -381,7 +375,5 @@ def _add_triples(
             fill_edges(tables, t, lanes)
         for m in range(K * KK):
             a = mul(load(A, ((t - 1) * KK + m // K) * LANES), entry(lanes.later, m, shared))
-            store(row, 0, mul(a, load(V, (t * KK + m % KK) * LANES)))
-            for r in range(LANES):
-                if t < lanes.tokens[1, r]:
-                    out_triple[step * (lanes.tokens[3, r] + t), m] += row[r]
+            p = mul(a, load(V, (t * KK + m % KK) * LANES))
+            add_lanes(p, t, (3, t), m, lanes, out_triple)

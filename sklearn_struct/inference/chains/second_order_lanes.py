@@ -24,6 +24,7 @@ from sklearn_struct.compiled.simd import (
 __all__ = [
     "Lanes",
     "Tables",
+    "add_lanes",
     "entry",
     "fill_edges",
     "fill_nodes",
@@ -152,6 +153,22 @@ def _note(best: Vector, low: Vector, row: np.ndarray) -> None:
     for r in range(LANES):
         row[r] = max(row[r], LEAST)
         row[LANES + r] = row[r] - row[LANES + r]
+
+
+@inlined
+def add_lanes(
+    value: Vector, t: int, places: tuple[int, int], column: int, lanes: Lanes, out: np.ndarray
+) -> None:
+    """Add the lanes that have a token t to a column of `out`: each to the row that it has among the
+    `tokens` of the first place, plus the second; or to the only row.
+    """
+    kind, shift = places
+    row = lanes.row
+    last = len(out) - 1
+    store(row, 0, value)
+    for r in range(LANES):
+        if t < lanes.tokens[1, r]:
+            out[min(lanes.tokens[kind, r] + shift, last), column] += row[r]
 
 
 @kernel

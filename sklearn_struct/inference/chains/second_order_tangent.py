@@ -43,6 +43,7 @@ from sklearn_struct.inference.chains.second_order import (
 from sklearn_struct.inference.chains.second_order_lanes import (
     Lanes,
     Tables,
+    add_lanes,
     entry,
     fill_edges,
     fill_shared,
@@ -319,7 +320,6 @@ def _add_pairs(K: int, lanes: Lanes, rises: _Rises, out: Triples) -> None:
     """
     A = lanes.A
     sums = rises.V
-    row = lanes.row
     out_node = out.node
     out_edge = out.edge
     shared = out_edge.shape[0] == 1
@@ -343,14 +343,9 @@ def _add_pairs(K: int, lanes: Lanes, rises: _Rises, out: Triples) -> None:
                 slopes = add(slopes, slope)
                 if shared and t > 0:
                     store(sums, pair * LANES, add(slope, load(sums, pair * LANES)))
-                store(row, LANES, slope)
-                for r in range(LANES if t > 0 and not shared else 0):
-                    if t < lanes.tokens[1, r]:
-                        out_edge[lanes.tokens[2, r] + t - 1, pair] += row[LANES + r]
-            store(row, 0, slopes)
-            for r in range(LANES):
-                if t < lanes.tokens[1, r]:
-                    out_node[lanes.tokens[0, r] + t, k] += row[r]
+                if t > 0 and not shared:
+                    add_lanes(slope, t, (2, t - 1), pair, lanes, out_edge)
+            add_lanes(slopes, t, (0, t), k, lanes, out_node)
     for pair in range(K * K if shared else 0):
         out_edge[0, pair] += total(load(sums, pair * LANES))
 
@@ -366,7 +361,6 @@ def _add_triples(
 ) -> None:
     """Add the weighted derivatives of alpha_{t-1}(i, j) G(i, j, k) v_t(j, k)."""
     KK = K * K
-    row = lanes.row
     T = lanes.tokens[1, 0]
     shared = is_shared(tables)
     rewards_shared = shared and is_shared(rewards)
@@ -394,7 +388,4 @@ def _add_triples(
             slope = fma(a, load(rises.B, right), mul(load(rises.A, left), v))
             slope = mul(slope, entry(lanes.later, m, shared))
             slope = fma(mul(a, v), entry(rises.later, m, rewards_shared), slope)
-            store(row, 0, slope)
-            for r in range(LANES):
-                if t < lanes.tokens[1, r]:
-                    out_triple[step * (lanes.tokens[3, r] + t), m] += row[r]
+            add_lanes(slope, t, (3, t), m, lanes, out_triple)
