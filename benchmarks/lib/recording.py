@@ -41,16 +41,12 @@ class Compiling(event.Listener):
 
 @contextmanager
 def evaluation_seconds(
-    clock: Callable[[], float] = time.process_time, kind: Any = None
+    clock: Callable[[], float] = time.process_time,
 ) -> Iterator[list[float]]:
-    """Seconds of each evaluation of objective and gradient while it is entered, of objectives of a
-    kind, by default those of data in one place.
-    """
-    if kind is None:
-        from sklearn_struct.objectives.linear_objective import LinearObjective
+    """Seconds of each evaluation of objective and gradient while it is entered."""
+    from sklearn_struct.objectives.linear_objective import LinearObjective
 
-        kind = LinearObjective
-    original = kind.value_and_grad
+    original = LinearObjective.value_and_grad
     seconds: list[float] = []
 
     @wraps(original)
@@ -60,11 +56,11 @@ def evaluation_seconds(
         seconds.append(clock() - start)
         return result
 
-    kind.value_and_grad = value_and_grad
+    LinearObjective.value_and_grad = value_and_grad
     try:
         yield seconds
     finally:
-        kind.value_and_grad = original
+        LinearObjective.value_and_grad = original
 
 
 @contextmanager

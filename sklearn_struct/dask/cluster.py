@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -99,21 +99,27 @@ class ClusterShards:
     def __len__(self) -> int:
         return len(self.states)
 
-    def advance(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> None:
+    def advance(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> None:
         """Replace each state by ``function(state, *arguments)``, which stays with a worker."""
         # the scheduler keeps what the earlier states were made of, and forgets these themselves
         self.states = self._submitted(function, arguments)
 
-    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    def ask(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
         """What ``function(state, *arguments)`` gives for each state."""
         results: list[Any] = self.client.gather(self._submitted(function, arguments))
         return results
+
+    def each(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterator[Any]:
+        """The same; workers compute at the same time, so all results are there at once."""
+        return iter(self.ask(function, *arguments))
 
     def fork(self) -> ClusterShards:
         """The same partitions, which advance by themselves from here on."""
         return ClusterShards(self.client, self.states)
 
-    def _submitted(self, function: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
+    def _submitted(
+        self, function: Callable[..., Any], arguments: Sequence[Iterable[Any]]
+    ) -> list[Any]:
         every = zip(*arguments, strict=True) if arguments else ((),) * len(self)
         work = [Work(i, function, of_partition) for i, of_partition in enumerate(every)]
         # one call for all: a submit a partition costs half as much again

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import mmap
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from sklearn_struct.containers.memory_checks import give_back
 from sklearn_struct.distributed.arrays_of_states import (
     Buffer,
     maps_of,
@@ -74,7 +75,7 @@ class FileShards:
     def __len__(self) -> int:
         return len(self.states)
 
-    def advance(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> None:
+    def advance(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> None:
         """Replace what is known of each partition, its state. `fit_partitions` calls this.
 
         Parameters
@@ -82,22 +83,22 @@ class FileShards:
         function : callable
             ``function(state, *arguments)`` returns the next state of a partition. What is given
             for it is the first one.
-        *arguments : sequence
+        *arguments : iterable
             Of one argument for each partition.
         """
-        for i, of_partition in enumerate(zip(*arguments, strict=True)):
+        for i, (_, *of_partition) in enumerate(zip(self.states, *arguments, strict=True)):
             self.states[i] = self._done(i, function, of_partition)
             # the new state may have arrays of the old one
             self._put_away(i)
 
-    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    def ask(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
         """Ask something of each partition. `fit_partitions` calls this.
 
         Parameters
         ----------
         function : callable
             It is called as ``function(state, *arguments)``.
-        *arguments : sequence
+        *arguments : iterable
             Of one argument for each partition.
 
         Returns
@@ -105,13 +106,28 @@ class FileShards:
         list
             What it returns for each partition, in their order.
         """
-        results = []
-        every = zip(*arguments, strict=True) if arguments else ((),) * len(self)
-        for i, of_partition in enumerate(every):
-            results.append(self._done(i, function, of_partition))
+        return list(self.each(function, *arguments))
+
+    def each(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterator[Any]:
+        """Ask each partition, when its answer is wanted. `fit_partitions` calls this.
+
+        Parameters
+        ----------
+        function : callable
+            It is called as ``function(state, *arguments)``.
+        *arguments : iterable
+            Of one argument for each partition, which is made when that is asked.
+
+        Yields
+        ------
+        object
+            What it returns for each partition, in their order.
+        """
+        for i, (_, *of_partition) in enumerate(zip(self.states, *arguments, strict=True)):
+            result = self._done(i, function, of_partition)
             # what was made on the way is kept, as far as the state keeps it
             self._put_away(i)
-        return results
+            yield result
 
     def fork(self) -> FileShards:
         """The same partitions, as they were given. `fit_partitions` calls this.
@@ -134,10 +150,15 @@ class FileShards:
         if roots:
             pages, places = _written(roots, self.folder)
             self.states[i] = replaced(self.states[i], pages, places)
-        for pages in maps_of(self.states[i]):
+        maps = maps_of(self.states[i])
+        for pages in maps:
             if hasattr(mmap, "MADV_DONTNEED"):
                 # pages that were written to are as in the file again
                 pages.madvise(mmap.MADV_DONTNEED)
+        if maps:
+            # what the partition has used is not kept for the next one: vectors of the solver may
+            # lie behind it
+            give_back()
 
 
 def _written(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -50,9 +50,9 @@ class ShardedObjective:
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss of all examples and its gradient."""
-        return self.added(self.shards.ask(value_and_grad, self.slices(w)))
+        return self.added(self.shards.each(value_and_grad, self.slices(w)))
 
-    def added(self, of_shards: Sequence[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:
+    def added(self, of_shards: Iterable[tuple[float, np.ndarray]]) -> tuple[float, np.ndarray]:
         """The sum of values and gradients of partitions."""
         value = 0.0
         grad = np.zeros(self.size)
@@ -64,14 +64,14 @@ class ShardedObjective:
     def hess_vec(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The second derivative of the weighted mean loss at w, times v."""
         product = np.zeros(self.size)
-        of_shards = self.shards.ask(hess_vec, self.slices(w), self.slices(v))
+        of_shards = self.shards.each(hess_vec, self.slices(w), self.slices(v))
         for place, of_shard in zip(self.places, of_shards, strict=True):
             product[place] += of_shard
         return product
 
-    def slices(self, w: np.ndarray) -> list[np.ndarray]:
-        """The entries of w that each partition has."""
-        return [w[place] for place in self.places]
+    def slices(self, w: np.ndarray) -> Iterator[np.ndarray]:
+        """The entries of w that each partition has: together they may be several times as long."""
+        return (w[place] for place in self.places)
 
 
 class TiltedObjective(ShardedObjective):
@@ -122,19 +122,18 @@ class CoupledObjective(ShardedObjective):
 
     def value_and_grad(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         """The weighted mean loss of all examples and its gradient."""
-        slices = self.slices(w)
         n = len(self.shards)
         loss = self.loss
         value = 0.0
         if loss.couples:
 
             def collect(asked: Loss) -> np.ndarray:
-                parts = self.shards.ask(statistics, slices, [asked] * n)
+                parts = self.shards.ask(statistics, self.slices(w), [asked] * n)
                 total: np.ndarray = np.sum([part for part in parts if part is not None], axis=0)
                 return total
 
             value, loss = loss.settle(collect, self._settled)
             self._settled = loss
-        of_shards = self.shards.ask(settled_value_and_grad, slices, [loss] * n)
+        of_shards = self.shards.each(settled_value_and_grad, self.slices(w), [loss] * n)
         of_examples, grad = self.added(of_shards)
         return value / self.total_weight + of_examples, grad

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 __all__ = ["InMemory", "Shards", "at_partition"]
@@ -12,18 +12,24 @@ class Shards(Protocol):
     """The partitions of a data set, each of which has a state that stays where it is.
 
     A state is at first what is given: X, y and weights. Functions get a state and an argument each
-    from some lists that are as long as there are partitions. Results are in the order of the
+    from some iterables that are as long as there are partitions. Results are in the order of the
     partitions, whoever has computed them, so sums of them have the same bits each time.
     """
 
     def __len__(self) -> int: ...
 
-    def advance(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> None:
+    def advance(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> None:
         """Replace each state by ``function(state, *arguments)``."""
         ...
 
-    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
+    def ask(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
         """What ``function(state, *arguments)`` gives for each state."""
+        ...
+
+    def each(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterator[Any]:
+        """The same, one after the other: large arguments and results need not all be in memory at
+        once.
+        """
         ...
 
     def fork(self) -> Shards:
@@ -50,14 +56,15 @@ class InMemory:
     def fork(self) -> InMemory:
         return InMemory(self.states)
 
-    def advance(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> None:
+    def advance(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> None:
         self.states = self.ask(function, *arguments)
 
-    def ask(self, function: Callable[..., Any], *arguments: Sequence[Any]) -> list[Any]:
-        return [
-            at_partition(i, function, state, *of_partition)
-            for i, (state, *of_partition) in enumerate(zip(self.states, *arguments, strict=True))
-        ]
+    def ask(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
+        return list(self.each(function, *arguments))
+
+    def each(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> Iterator[Any]:
+        for i, (state, *of_partition) in enumerate(zip(self.states, *arguments, strict=True)):
+            yield at_partition(i, function, state, *of_partition)
 
 
 def at_partition(number: int, function: Callable[..., Any], *arguments: Any) -> Any:

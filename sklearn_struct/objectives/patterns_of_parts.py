@@ -84,7 +84,9 @@ def restricted(pattern: Pattern, columns: Columns) -> Restricted:
     part = pattern._replace(
         n_features=len(columns), node=node, families=tuple(families), edge_columns=edges
     )
-    return Restricted(part, np.concatenate(places))
+    # a few parts have most of the weights each: their places would take more than the weights
+    kind = np.int32 if starts[-1] < 2**31 else np.int64
+    return Restricted(part, np.concatenate(places, dtype=kind, casting="same_kind"))
 
 
 def edge_columns_of(edges: np.ndarray, columns: Columns) -> np.ndarray:

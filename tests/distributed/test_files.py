@@ -50,6 +50,25 @@ def test_a_fit_has_the_same_bits_and_leaves_no_file(tmp_path, all_arrays_are_lar
     assert list(tmp_path.iterdir()) == []
 
 
+def test_answers_and_arguments_are_made_one_after_the_other(tmp_path, all_arrays_are_large):
+    made = []
+
+    def arguments():
+        for i in range(3):
+            made.append(i)
+            yield i
+
+    shards = FileShards(tmp_path, [np.full(2, 10.0 * k) for k in range(3)])
+    shards.advance(lambda state: state + 1)
+    answers = shards.each(lambda state, i: float(state.sum()) + i, arguments())
+    for k in range(3):
+        assert next(answers) == 20 * k + 2 + k
+        assert made == list(range(k + 1))
+    assert shards.ask(lambda state, i: float(state.sum()) + i, arguments()) == [2, 23, 44]
+    with pytest.raises(ValueError, match="zip"):
+        list(shards.each(lambda state, i: i, iter([1])))
+
+
 def test_what_is_large_is_in_files(tmp_path, monkeypatch):
     monkeypatch.setattr(arrays_of_states, "LARGE", 500)
     estimator, *data = data_of("weights")

@@ -58,7 +58,7 @@ def test_bits_do_not_depend_on_the_order_of_work():
     states = objective.shards.states
 
     class Backwards:
-        def ask(self, function, *arguments):
+        def each(self, function, *arguments):
             assert function is value_and_grad
             work = list(zip(states, *arguments, strict=True))
             return [function(*of_partition) for of_partition in work[::-1]][::-1]
