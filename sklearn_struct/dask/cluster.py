@@ -14,6 +14,7 @@ from dask.sizeof import sizeof
 from dask.utils import parse_timedelta
 from distributed import Client
 
+import sklearn_struct
 from sklearn_struct.distributed.arrays_of_states import memory_of
 from sklearn_struct.distributed.based_partitions import Based
 from sklearn_struct.distributed.partitions import Reading, Shard
@@ -58,6 +59,7 @@ class Work:
         self.number = number
         self.function = function
         self.arguments = arguments
+        self.version = sklearn_struct.__version__
 
 
 @cache
@@ -75,6 +77,12 @@ def keep_freed_memory() -> None:
 
 def done(state: Any, work: Work) -> Any:
     """The task of a worker."""
+    # other versions may learn something else, and workers may come at any time
+    if work.version != sklearn_struct.__version__:
+        raise RuntimeError(
+            f"a worker has sklearn_struct {sklearn_struct.__version__}, the client has "
+            f"{work.version}: install the same version on all machines"
+        )
     keep_freed_memory()
     return at_partition(work.number, work.function, state, *work.arguments)
 

@@ -104,6 +104,8 @@ class Distributed(DocLink, Published, MetaEstimatorMixin, BaseEstimator):
             If y or weights have another number of partitions, or other lengths.
         ValueError
             If the solver goes from one example to the next, or there is no client.
+        RuntimeError
+            If a worker has another version of this package.
         distributed.scheduler.NoWorkerError
             If there has been no worker for 50 seconds.
         distributed.scheduler.KilledWorker

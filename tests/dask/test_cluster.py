@@ -60,3 +60,19 @@ def test_freed_memory_is_kept_and_set_once(monkeypatch):
         (cluster.M_TRIM_THRESHOLD, cluster.KEPT),
         (cluster.M_MMAP_THRESHOLD, cluster.KEPT),
     ]
+
+
+class WorkOfOthers(cluster.Work):
+    """As a client with another version makes it."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.version = "0.0.1"
+
+
+def test_workers_have_the_version_of_the_client(client, monkeypatch):
+    shards = ClusterShards(client, client.scatter([2, 3]))
+    assert shards.ask(pow, [3, 2]) == [8, 9]
+    monkeypatch.setattr(cluster, "Work", WorkOfOthers)
+    with pytest.raises(RuntimeError, match=r"a worker has sklearn_struct .*the client has 0\.0\.1"):
+        shards.ask(pow, [3, 2])
