@@ -40,8 +40,8 @@ FLOORS = [
     ["compat", "dask"],  # the former writes files of CRFsuite's
     ["__init__"],
 ]
-# files of models have the version, and name public classes
-KNOW_THE_PACKAGE = {"persistence/files.py", "persistence/known_classes.py"}
+# files of models and work of a cluster have the version; the former name public classes
+KNOW_THE_PACKAGE = {"persistence/files.py", "persistence/known_classes.py", "dask/cluster.py"}
 FLOOR = {room: i for i, rooms in enumerate(FLOORS) for room in rooms}
 
 FILE_LINES = 400
