@@ -82,11 +82,12 @@ def workspace(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
 
     Rows of whole vectors then touch the fewest lines.
     """
-    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
-    memory = np.empty(n_bytes + 64, dtype=np.uint8)
+    n = math.prod(shape)
+    size = np.dtype(dtype).itemsize
+    memory = np.empty(n + 64 // size, dtype)
     # a vector across two cache lines costs two loads
-    start = -memory.__array_interface__["data"][0] % 64
-    return memory[start : start + n_bytes].view(dtype).reshape(shape)
+    start = -memory.__array_interface__["data"][0] % 64 // size
+    return memory[start : start + n].reshape(shape)
 
 
 def aligned(size: int, dtype: DTypeLike) -> np.ndarray:

@@ -13,7 +13,7 @@ from functools import cache
 from itertools import pairwise
 from threading import Event, Lock, Thread, local
 from time import sleep
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import cpu_count
@@ -243,21 +243,24 @@ class _OneBlasThread:
     def __init__(self) -> None:
         self._lock = Lock()
         self._n_open = 0
-        self._limit = ExitStack()
+        self._limit: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
             # where all have one thread already, limits would change nothing, and take as long as
             # the rest of a short prediction
             if self._n_open == 0 and any(n() != 1 for n in _numbers_of_threads()):
-                self._limit.enter_context(_blas().limit(limits=1))
+                self._limit = _blas().limit(limits=1)
+                self._limit.__enter__()
             self._n_open += 1
 
     def __exit__(self, *error: object) -> None:
         with self._lock:
             self._n_open -= 1
-            if self._n_open == 0:
-                self._limit.close()
+            if self._n_open == 0 and self._limit is not None:
+                limit = self._limit
+                self._limit = None
+                limit.__exit__(*error)
 
 
 ONE_BLAS_THREAD = _OneBlasThread()

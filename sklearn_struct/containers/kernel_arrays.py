@@ -25,9 +25,12 @@ def for_kernels(array: np.ndarray, dtype: DTypeLike) -> np.ndarray:
     Nobody may write to it, which tests make sure of. Kernels would be compiled once more for
     read-only arrays, so it has no such mark.
     """
+    if array.dtype != dtype:
+        # a copy has all else that is asked for
+        return array.astype(dtype, "C")
     flags = array.flags
-    if array.dtype == dtype and flags.c_contiguous and flags.aligned and flags.writeable:
+    if flags.c_contiguous and flags.aligned and flags.writeable:
         return array
     # copies only what kernels could not read as it is
-    array = np.require(array, dtype, ["C", "A"])
+    array = np.require(array, None, ["C", "A"])
     return array if array.flags.writeable else np.asarray(_Writeable(array))

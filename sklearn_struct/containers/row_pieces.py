@@ -24,9 +24,11 @@ def row_pieces(table: np.ndarray, share: int = 1) -> list[slice]:
 
 def first_row(table: np.ndarray, is_bad: Callable[[np.ndarray], np.ndarray]) -> int | None:
     """The first row in which `is_bad` says of a number that it is; None if there is no such row."""
-    for rows in row_pieces(table):
+    # of the few numbers of a sentence slices would take longer than the look
+    pieces = [slice(0, None)] if table.size <= NUMBERS else row_pieces(table)
+    for rows in pieces:
         bad = is_bad(table[rows])
-        if bad.any():
+        if np.count_nonzero(bad):
             first: int = rows.start
             return first + int(np.argmax(bad.reshape(len(bad), -1).any(axis=1)))
     return None

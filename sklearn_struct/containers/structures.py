@@ -111,14 +111,14 @@ class Blocks:
 
     def __getitem__(self, b: int) -> Block:
         b = range(len(self))[b]
-        return _block(self.structure, int(self._cuts[b]), int(self._cuts[b + 1]))
+        return _block(self.structure, self._cuts[b], self._cuts[b + 1])
 
 
-def _cuts(offsets: np.ndarray, size: int) -> np.ndarray:
-    """The first examples (int64) of blocks, and the number of examples."""
+def _cuts(offsets: np.ndarray, size: int) -> list[int]:
+    """The first examples of blocks, and the number of examples."""
     n = len(offsets) - 1
     if n and offsets[n] < size and offsets[0] == 0:
-        return np.array([0, n])
+        return [0, n]
     cuts = [0]
     while cuts[-1] < n:
         first = cuts[-1]
@@ -126,7 +126,7 @@ def _cuts(offsets: np.ndarray, size: int) -> np.ndarray:
         last = int(offsets.searchsorted(offsets[first] + size, side="left"))
         # at least one, however long it is
         cuts.append(min(max(last, first + 1), n))
-    return np.array(cuts, dtype=np.int64)
+    return cuts
 
 
 def clique_sizes(order: int) -> range:

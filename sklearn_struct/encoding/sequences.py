@@ -302,12 +302,14 @@ def check_numbers(X: SequenceArray, missing: bool = False) -> None:
 
     The indices of a sparse X were checked when X was made, but may have been overwritten since.
     """
+    are_bad = partial(_are_bad, missing=missing)
+    is_bad = False
     for part in _parts(X):
         if sp.issparse(part):
             check_csr(part, "X.tokens")
+        is_bad = is_bad or first_row(_values(part), are_bad) is not None
     # the place is looked for only where there is something to report
-    are_bad = partial(_are_bad, missing=missing)
-    if all(first_row(_values(part), are_bad) is None for part in _parts(X)):
+    if not is_bad:
         return
     values = _values(X.tokens)
     first = int(np.flatnonzero(_are_bad(values, missing).ravel())[0])

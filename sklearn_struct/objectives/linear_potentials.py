@@ -359,7 +359,6 @@ class LinearPotentials:
         n = block.tokens.stop - block.tokens.start
         node = np.empty((n, self.n_labels), dtype=W.dtype) if out is None else out[:n]
         self.node_map.forward(parts.node, block.tokens, node, scales)
-        factors = scales.astype(W.dtype)[None, :]
         cliques: list[np.ndarray | None] = []
         tables = []
         for f, clique_map in enumerate(self.clique_maps):
@@ -370,7 +369,8 @@ class LinearPotentials:
                 clique_map.forward(parts.features[f], block.cliques[f], table, scales)
             cliques.append(table)
             columns = parts.columns[f].reshape(len(scales), -1)
-            of_columns = columns.copy() if scales is ONE else factors @ columns
+            # one vector is taken as it is
+            of_columns = columns.copy() if scales is ONE else scales.astype(W.dtype)[None] @ columns
             tied = self.ties[f]
             tables.append(of_columns if tied is None else tied.spread(of_columns))
         return node, cliques, tables, parts.intercept[: self.n_free]

@@ -63,13 +63,12 @@ def node_map_of(
     pattern: Pattern, X: SequenceArray, dtype: np.dtype, table: Lookup | None
 ) -> NodeMap:
     """The map of X; with `table` for a single pass, forward."""
-    n_dense = dense_columns(pattern, X)
     if pattern.n_scales:
         scores = X.tokens.toarray() if sp.issparse(X.tokens) else X.tokens
         return ScaleMap(np.asarray(scores, dtype=dtype), pattern.n_scales)
     if by_matrix(pattern, X):
         return DenseMap(np.ascontiguousarray(X.tokens, dtype=dtype), pattern.n_scores)
-    if n_dense == 0:
+    if not dense_columns(pattern, X):
         # of ones that are not written out `tokens` would be a copy
         rows = X.stored if sp.issparse(X.stored) else X.tokens
         return _sparse_map(pattern, rows, dtype, table)

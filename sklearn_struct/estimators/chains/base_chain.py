@@ -144,7 +144,8 @@ class BaseChain(ChainParameters, BaseStructured):
             If `allowed` and ``allowed_transitions`` leave a sequence no labelling.
         """
         sequences = self._read_X(X, reset=False)
-        restrict = self._restriction(sequences, allowed)
+        # what `allowed_transitions` says alone is asked for below
+        restrict = None if allowed is None else self._restriction(sequences, allowed)
         return self._labels(self._predict_codes(sequences, restrict), sequences)
 
     def predict_proba(self, X: Any, *, allowed: Any = None) -> np.ndarray:

@@ -70,7 +70,7 @@ def argmax(
     There are no back-pointers: going back, the maximum is taken again, along the best path only.
     """
     node, edge = potentials
-    places = steps(structure.offsets, np.ones(len(structure.offsets) - 1))
+    places = steps(structure.offsets)
     K = node.shape[1]
     P = padded(K)
     if len(places.order):

@@ -24,11 +24,14 @@ class Steps(NamedTuple):
     order: np.ndarray  # (n chains,)
 
 
-def steps(offsets: np.ndarray, weight: np.ndarray) -> Steps:
-    """The steps of the chains that have tokens and a weight that is not 0."""
+def steps(offsets: np.ndarray, weight: np.ndarray | None = None) -> Steps:
+    """The steps of the chains that have tokens, and a weight that is not 0 if weights are given."""
     n_tokens = int(offsets[-1] - offsets[0])
-    if len(weight) == 1 and n_tokens and weight[0] != 0.0:  # of a single sentence calls cost most
+    # of a single sentence calls cost most
+    if len(offsets) == 2 and n_tokens and (weight is None or weight[0] != 0.0):
         return Steps(np.arange(n_tokens + 1), np.zeros(1, np.int64))
+    if weight is None:
+        weight = np.ones(len(offsets) - 1)
     alive, first = np.zeros((2, n_tokens + 1), np.int64)
     order = np.empty(len(weight), np.int64)
     longest, n = _steps(offsets, weight, alive, first, order)
