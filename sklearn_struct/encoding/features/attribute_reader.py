@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from sklearn_struct.containers.ragged import bounds
 from sklearn_struct.containers.sequence_array import SequenceArray
+from sklearn_struct.encoding.features.dict_texts import key_texts, value_texts
 from sklearn_struct.encoding.features.embeddings import (
     Embedding,
     check_length,
@@ -32,6 +33,9 @@ from sklearn_struct.exceptions import InputTypeError
 __all__ = ["Attributes", "chunks", "read"]
 
 _CHUNK = 25  # so few that their temporary objects seldom start the garbage collector
+_WAITING = 1 << 22  # bytes of names that wait to be numbered
+_ONE = {dtype: dtype(1).tobytes() for dtype in (np.float32, np.float64)}
+_VECTORS = {np.ndarray, list, tuple}
 _NUMBERS = (bool, int, float)
 _NUMPY_NUMBERS = (np.floating, np.integer, np.bool_)
 _NESTING = (
@@ -68,6 +72,20 @@ class _Manner(NamedTuple):
     dtype: FloatType
     keep_zeros: bool
     lengths: dict[str, int]
+
+
+class _Unnumbered(NamedTuple):
+    """The attributes of a chunk before they have columns: the words of the names of those that are
+    `stored` (None: all), and all else of `Attributes`.
+    """
+
+    names: np.ndarray
+    stored: np.ndarray | None
+    values: np.ndarray
+    counts: np.ndarray
+    lengths: np.ndarray
+    kind: str
+    embeddings: Sequence[Embedding] = ()
 
 
 class _Unexpected(Exception):  # noqa: N818 - a signal between the two readers, not an error
@@ -112,14 +130,35 @@ def read(
     """
     lengths = {} if lengths is None else lengths
     manner = _Manner(number, separator, dtype, bool(keep_zeros), lengths)
-    parts = []
+    parts: list[Attributes] = []
+    waiting: list[_Unnumbered] = []
     for first, chunk in chunks(_as_dicts(X) if _is_table(X) else X):
         try:
-            parts.append(_quick(chunk, manner))
-        except (_Unexpected, TypeError, OverflowError):
+            waiting.append(_quick(chunk, manner))
+        except (_Unexpected, TypeError, ValueError, OverflowError):
+            parts += _numbered(waiting, number)
             # the same chunk again: this reader is slow, but says where what is wrong
             parts.append(_careful(first, chunk, manner))
+        # Tokens and the table of names are both larger than caches: by turns each would drive out
+        # the other, so names of many chunks are numbered together.
+        if sum(len(part.names) for part in waiting) > _WAITING:
+            parts += _numbered(waiting, number)
+    parts += _numbered(waiting, number)
     return _joined(parts or [_careful(0, [], manner)])
+
+
+def _numbered(waiting: list[_Unnumbered], number: Numberer) -> list[Attributes]:
+    """The attributes with their columns, in the order of the chunks; none wait any longer."""
+    parts = []
+    for names, stored, values, counts, lengths, kind, embeddings in waiting:
+        if stored is None:
+            columns = number(names, len(values))
+        else:
+            columns = np.full(len(values), -1, np.int32)
+            columns[stored] = number(names, len(stored))
+        parts.append(Attributes(columns, values, counts, lengths, kind, embeddings))
+    waiting.clear()
+    return parts
 
 
 def _joined(parts: list[Attributes]) -> Attributes:
@@ -172,16 +211,14 @@ def _as_dicts(X: SequenceArray) -> Iterator[list[dict[str, Any]]]:
 # The quick reader. `offsets` holds the lengths of sequences until `read` sums them up.
 
 
-def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
+def _quick(chunk: list[Any], manner: _Manner) -> _Unnumbered:
     # exact types, as subclasses may iterate as they like
     if not set(map(type, chunk)) <= {list, tuple}:
         raise _Unexpected
     tokens = list(chain.from_iterable(chunk))
     kinds = set(map(type, tokens))
     if kinds == {dict}:
-        columns, values, embeddings = _from_dicts(tokens, manner)
-        counts = _lengths(tokens)
-        return Attributes(columns, values, counts, _lengths(chunk), "others", embeddings)
+        return _from_dicts(tokens, _lengths(chunk), manner)
     if kinds == {str}:
         kind = "strings"
         counts = np.ones(len(tokens), np.int64)
@@ -197,49 +234,37 @@ def _quick(chunk: list[Any], manner: _Manner) -> Attributes:
         texts = list(chain.from_iterable(map(sorted, tokens)))
     else:
         raise _Unexpected
-    columns = manner.number(as_words(texts), len(texts))
-    return Attributes(
-        columns, _ones(len(texts), manner), counts, _lengths(chunk), kind if tokens else "none"
-    )
+    ones = _ones(len(texts), manner)
+    kind = kind if tokens else "none"
+    return _Unnumbered(as_words(texts), None, ones, counts, _lengths(chunk), kind)
 
 
 def _lengths(items: list[Any]) -> np.ndarray:
     return np.fromiter(map(len, items), np.int64, len(items))
 
 
-def _from_dicts(
-    tokens: list[dict[str, Any]], manner: _Manner
-) -> tuple[np.ndarray, np.ndarray, list[Embedding]]:
-    keys = list(chain.from_iterable(tokens))
-    objects = list(chain.from_iterable(map(dict.values, tokens)))
-    is_text = _are(str, objects)
-    others = np.flatnonzero(~is_text).tolist()
-    at = [p for p in others if _looks_like_vector(objects[p])]
-    numbers = others
-    if at:
-        vectors = set(at)
-        numbers = [p for p in others if p not in vectors]
-    # texts keep the value 1
-    given = _finite([objects[p] for p in numbers], manner.dtype)
-    embeddings = _vectors(tokens, keys, objects, at, manner)
-    for p in others:
-        objects[p] = ""  # a number adds no text to its name
-    # the kinds of `join_pairs`: 0 for a zero, 1 for a number, 2 for a text
-    kinds = is_text.astype(np.uint8)
-    kinds += is_text
-    kinds[numbers] = 1 if manner.keep_zeros else given != 0
-    names = join_pairs(as_words(keys), _word(manner.separator), as_words(objects), kinds)
-    stored = np.flatnonzero(kinds)
-    columns = manner.number(names, len(stored))
-    if len(stored) < len(keys):
-        of_stored = columns
-        columns = np.full(len(keys), -1, np.int32)
-        columns[stored] = of_stored
-    values = _ones(len(keys), manner)
-    if np.any(given != 1):
-        values = values.copy()
-        values[numbers] = given
-    return columns, values, embeddings
+def _from_dicts(tokens: list[dict[str, Any]], lengths: np.ndarray, manner: _Manner) -> _Unnumbered:
+    counts = _lengths(tokens)
+    n = int(counts.sum())
+    filled = list(filter(None, tokens))
+    keys = key_texts(filled)
+    texts, others = value_texts(filled)
+    values = _ones(n, manner)  # of texts
+    kinds = np.full(n, 2, np.uint8)  # of `join_pairs`: 0 for a zero, 1 for a number, 2 for a text
+    stored = None
+    embeddings: list[Embedding] = []
+    if others:
+        kinds[list(others)] = 0
+        embeddings = _taken_vectors(others, tokens, counts, manner)
+        at = list(others)
+        given = _finite(list(others.values()), manner.dtype)
+        kinds[at] = 1 if manner.keep_zeros else given != 0
+        stored = None if kinds.all() else np.flatnonzero(kinds)
+        if (given != 1).any():
+            values = values.copy()
+            values[at] = given
+    names = join_pairs(as_words(keys, n), _word(manner.separator), as_words(texts, n), kinds)
+    return _Unnumbered(names, stored, values, counts, lengths, "others", embeddings)
 
 
 @lru_cache(maxsize=16)
@@ -253,18 +278,16 @@ def _looks_like_vector(value: object) -> bool:
     return kind is np.ndarray or ((kind is list or kind is tuple) and is_embedding(value))
 
 
-def _vectors(
-    tokens: list[dict[str, Any]],
-    keys: list[str],
-    objects: list[Any],
-    at: list[int],
-    manner: _Manner,
+def _taken_vectors(
+    others: dict[int, Any], tokens: list[dict[str, Any]], counts: np.ndarray, manner: _Manner
 ) -> list[Embedding]:
-    """The embeddings of a chunk, which are objects ``at`` some places."""
-    if not at:
+    """The embeddings among the values of tokens that are no texts, which are left without them."""
+    if _VECTORS.isdisjoint(map(type, others.values())):
         return []
-    token_of = np.repeat(np.arange(len(tokens)), _lengths(tokens))[at].tolist()
-    values = [(keys[p], t, objects[p]) for p, t in zip(at, token_of, strict=True)]
+    at = [p for p, value in others.items() if _looks_like_vector(value)]
+    keys = list(chain.from_iterable(tokens))
+    token_of = np.repeat(np.arange(len(tokens)), counts)[at].tolist()
+    values = [(keys[p], t, others.pop(p)) for p, t in zip(at, token_of, strict=True)]
     embeddings = gathered(values, manner.lengths, manner.dtype)
     if embeddings is None or set(map(type, keys)) != {str}:
         raise _Unexpected
@@ -274,15 +297,8 @@ def _vectors(
 def _ones(n: int, manner: _Manner) -> np.ndarray:
     """Ones that take no memory until all chunks are put together."""
     # one number in memory: in text all values are 1
-    return np.broadcast_to(manner.dtype(1), n)
-
-
-def _are(kind: type, objects: list[Any]) -> np.ndarray:
-    """Whether the type of each object is `kind`."""
-    types = np.fromiter(map(type, objects), object, len(objects))
-    # compares addresses: numpy would call == on one object after the other
-    same: np.ndarray = np.ndarray(len(objects), np.intp, types) == id(kind)
-    return same
+    # as np.broadcast_to does, which takes longer than to read a token
+    return np.ndarray(n, manner.dtype, _ONE[manner.dtype], strides=(0,))
 
 
 def _finite(values: list[Any], dtype: FloatType) -> np.ndarray:

@@ -40,12 +40,18 @@ _8 = _U64(8)
 _56 = _U64(56)
 
 
-def as_words(texts: Sequence[str]) -> np.ndarray:
-    """Texts as a read-only array of words; TypeError if one of them is not a string."""
+def as_words(texts: Sequence[str], n: int | None = None) -> np.ndarray:
+    """Texts as a read-only array of words; TypeError if one of them is not a string.
+
+    Some may be several that zeros join, n in all; ValueError if there are other zeros in these.
+    """
+    n = len(texts) if n is None else n
     # all strings in one call: objects of Python cost more than the hashing
     data = "\0".join(texts).encode("utf-8", "surrogatepass")
     # more zero bytes than separators: one is inside a text, and would end it
-    if np.count_nonzero(np.frombuffer(data, np.uint8)) + len(texts) != len(data) + 1:
+    if np.count_nonzero(np.frombuffer(data, np.uint8)) + n != len(data) + 1:
+        if n != len(texts):
+            raise ValueError("a text has a zero byte inside")
         data = b"\0".join(
             [str.encode(text, "utf-8", "surrogatepass").replace(b"\0", _ZERO) for text in texts]
         )
