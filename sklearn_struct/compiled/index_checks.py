@@ -17,15 +17,15 @@ __all__ = ["check"]
 def check(
     context: CPUContext,
     builder: ir.IRBuilder,
-    array: cgutils._StructProxy,
+    size: ir.Value,
     index: ir.Value,
     n: int | ir.Value,
     most: int,
 ) -> None:
     """Add to a kernel: IndexError unless the numbers from flat `index` on are in the array.
 
-    They are n, but at most `most`, and none where n is below 0. `array` is numba's structure of the
-    array, `n` a Python number or an LLVM integer.
+    They are n, but at most `most`, and none where n is below 0. The array has `size` numbers, and
+    `n` is a Python number or an LLVM integer.
     """
     if not getattr(numba.config, "BOUNDSCHECK", None):
         return
@@ -35,7 +35,7 @@ def check(
     stop = builder.add(index, n)
     inside = builder.and_(
         builder.icmp_signed(">=", index, kind(0)),
-        builder.icmp_signed("<=", stop, array.nitems),
+        builder.icmp_signed("<=", stop, size),
     )
     outside = builder.and_(builder.icmp_signed(">", n, kind(0)), builder.not_(inside))
     with cgutils.if_unlikely(builder, outside):

@@ -11,6 +11,7 @@ import numba
 
 from sklearn_struct._uncollected import uncollected
 from sklearn_struct.compiled.cache import keep
+from sklearn_struct.compiled.pipeline import Pipeline
 
 __all__ = ["STEPS", "inlined", "kernel", "uncounted"]
 
@@ -56,6 +57,7 @@ def _compiled(
     function: Callable[P, R], inline: str = "never", counts: bool = True
 ) -> Callable[P, R]:
     options: dict[str, Any] = {
+        "pipeline_class": Pipeline,
         "inline": inline,
         # else it is as in the first caller
         "_nrt": counts,

@@ -14,7 +14,6 @@ from llvmlite import ir
 from numba.core.cpu import CPUContext
 from numba.core.typing.context import BaseContext as TypingContext
 from numba.core.typing.templates import Signature
-from numba.extending import intrinsic
 
 from sklearn_struct.compiled.llvm_types import (
     Arguments,
@@ -24,6 +23,7 @@ from sklearn_struct.compiled.llvm_types import (
     constant,
     each_piece,
     n_bytes,
+    operation,
 )
 
 __all__ = ["SMALLEST", "exp"]
@@ -65,7 +65,7 @@ _EXP = {
 SMALLEST = {size: way.smallest for size, way in _EXP.items()}
 
 
-@intrinsic
+@operation
 def exp(typingctx: TypingContext, x: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments

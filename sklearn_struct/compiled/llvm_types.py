@@ -6,15 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.cpu import CPUContext
 from numba.core.datamodel.manager import DataModelManager
 from numba.core.errors import TypingError
-from numba.core.typing.templates import Signature
-from numba.extending import models, register_model
+from numba.core.typing.templates import AbstractTemplate, Signature, infer_global
+from numba.extending import lower_builtin, models, register_model
 
 from sklearn_struct.compiled.index_checks import check
 
@@ -35,7 +35,9 @@ __all__ = [
     "masked",
     "n_bytes",
     "one_after_the_other",
+    "operation",
     "pieces_of",
+    "place",
     "pointer",
     "some_lanes",
 ]
@@ -47,6 +49,33 @@ Arguments: TypeAlias = Sequence[ir.Value]
 Codegen: TypeAlias = Callable[[CPUContext, ir.IRBuilder, Signature, Arguments], ir.Value]
 # what an intrinsic tells numba of itself
 Operation: TypeAlias = tuple[Signature, Codegen]
+
+
+def operation(define: Callable[..., Operation]) -> Callable[..., Any]:
+    """What kernels call, from what it is for each types of its arguments.
+
+    As numba's `intrinsic`, which looks for new extensions of numba at each call: to compile a
+    kernel of many operations takes a tenth more time with it.
+    """
+
+    def call(*args: Any) -> Any:
+        raise NotImplementedError("only compiled kernels call it")
+
+    class Template(AbstractTemplate):
+        key = call
+
+        def generic(self, args: tuple[types.Type, ...], kws: dict[str, types.Type]) -> Signature:
+            return define(self.context, *args)[0]
+
+    def lower(
+        context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
+    ) -> ir.Value:
+        _, codegen = define(context.typing_context, *signature.args)
+        return codegen(context, builder, signature, args)
+
+    infer_global(call, types.Function(Template))
+    lower_builtin(call, types.VarArg(types.Any))(lower)
+    return call
 
 
 class Vector(types.Type):
@@ -100,11 +129,24 @@ def pointer(
     lanes: int = LANES,
 ) -> ir.Value:
     """Pointer to a vector in the array args[0] from flat index args[1] on; n numbers are used."""
-    array = context.make_array(signature.args[0])(context, builder, args[0])
-    check(context, builder, array, args[1], n, lanes)
-    # without numba's care for negative indices, which costs more than the arithmetic
-    start = builder.gep(array.data, [args[1]], inbounds=True)
+    start = place(context, builder, signature, args, n, lanes)
     return builder.bitcast(start, llvm_type(signature.args[0].dtype, lanes).as_pointer())
+
+
+def place(
+    context: CPUContext,
+    builder: ir.IRBuilder,
+    signature: Signature,
+    args: Arguments,
+    n: int | ir.Value = 1,
+    most: int = 1,
+) -> ir.Value:
+    """Pointer to the number of the array args[0] at flat index args[1]; n are used."""
+    fields = context.data_model_manager[signature.args[0]]
+    # numba's own structure of an array takes as long to make as all the rest
+    check(context, builder, fields.get(builder, args[0], "nitems"), args[1], n, most)
+    # without numba's care for negative indices, which costs more than the arithmetic
+    return builder.gep(fields.get(builder, args[0], "data"), [args[1]], inbounds=True)
 
 
 def n_bytes(vector: ir.VectorType) -> int:

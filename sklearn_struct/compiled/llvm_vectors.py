@@ -1,7 +1,7 @@
 """The vector operations of `simd`, as LLVM's vector instructions.
 
-Each operation is a numba intrinsic: a function of the types of its arguments that returns its
-signature and the code that writes the instructions.
+Each is a function of the types of its arguments that returns its signature and the code that writes
+the instructions.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from numba.core import types
 from numba.core.cpu import CPUContext
 from numba.core.typing.context import BaseContext as TypingContext
 from numba.core.typing.templates import Signature
-from numba.extending import intrinsic
 
-from sklearn_struct.compiled.index_checks import check
 from sklearn_struct.compiled.llvm_types import (
     LANES,
     Arguments,
@@ -35,6 +33,8 @@ from sklearn_struct.compiled.llvm_types import (
     masked,
     n_bytes,
     one_after_the_other,
+    operation,
+    place,
     pointer,
     some_lanes,
 )
@@ -67,34 +67,30 @@ __all__ = [
 Combine: TypeAlias = Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]
 
 
-@intrinsic
+@operation
 def at(typingctx: TypingContext, array: types.Array, index: types.Integer) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        struct = context.make_array(signature.args[0])(context, builder, args[0])
-        check(context, builder, struct, args[1], 1, 1)
-        return builder.load(builder.gep(struct.data, [args[1]], inbounds=True))
+        return builder.load(place(context, builder, signature, args))
 
     return array.dtype(contiguous(array), types.intp), codegen
 
 
-@intrinsic
+@operation
 def set_at(
     typingctx: TypingContext, array: types.Array, index: types.Integer, value: types.Float
 ) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
     ) -> ir.Value:
-        struct = context.make_array(signature.args[0])(context, builder, args[0])
-        check(context, builder, struct, args[1], 1, 1)
-        builder.store(args[2], builder.gep(struct.data, [args[1]], inbounds=True))
+        builder.store(args[2], place(context, builder, signature, args))
         return context.get_dummy_value()
 
     return types.void(contiguous(array), types.intp, array.dtype), codegen
 
 
-@intrinsic
+@operation
 def load(typingctx: TypingContext, array: types.Array, index: types.Integer) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
@@ -107,7 +103,7 @@ def load(typingctx: TypingContext, array: types.Array, index: types.Integer) -> 
     return Vector(contiguous(array).dtype)(array, types.intp), codegen
 
 
-@intrinsic
+@operation
 def store(
     typingctx: TypingContext, array: types.Array, index: types.Integer, value: Vector
 ) -> Operation:
@@ -121,7 +117,7 @@ def store(
     return types.void(contiguous(array), types.intp, Vector(array.dtype)), codegen
 
 
-@intrinsic
+@operation
 def load_part(
     typingctx: TypingContext,
     array: types.Array,
@@ -143,7 +139,7 @@ def load_part(
     return Vector(contiguous(array).dtype)(array, types.intp, types.intp, array.dtype), codegen
 
 
-@intrinsic
+@operation
 def store_part(
     typingctx: TypingContext,
     array: types.Array,
@@ -164,7 +160,7 @@ def store_part(
     return types.void(contiguous(array), types.intp, Vector(array.dtype), types.intp), codegen
 
 
-@intrinsic
+@operation
 def prefetch(typingctx: TypingContext, array: types.Array, index: types.Integer) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
@@ -175,7 +171,7 @@ def prefetch(typingctx: TypingContext, array: types.Array, index: types.Integer)
     return types.void(contiguous(array), types.intp), codegen
 
 
-@intrinsic
+@operation
 def cast(typingctx: TypingContext, x: Vector, array: types.Array) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
@@ -195,7 +191,7 @@ def cast(typingctx: TypingContext, x: Vector, array: types.Array) -> Operation:
     return Vector(array.dtype, x.n)(x, array), codegen
 
 
-@intrinsic
+@operation
 def splat(typingctx: TypingContext, scalar: types.Float) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
@@ -205,7 +201,7 @@ def splat(typingctx: TypingContext, scalar: types.Float) -> Operation:
     return Vector(scalar)(scalar), codegen
 
 
-@intrinsic
+@operation
 def fma(typingctx: TypingContext, x: Vector, y: Vector, z: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
@@ -218,33 +214,33 @@ def fma(typingctx: TypingContext, x: Vector, y: Vector, z: Vector) -> Operation:
     return x(x, x, x), codegen
 
 
-@intrinsic
+@operation
 def add(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
     return x(x, x), lambda context, builder, signature, args: each_piece(
         builder, signature.return_type, builder.fadd, *args
     )
 
 
-@intrinsic
+@operation
 def sub(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
     return x(x, x), lambda context, builder, signature, args: each_piece(
         builder, signature.return_type, builder.fsub, *args
     )
 
 
-@intrinsic
+@operation
 def mul(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
     return x(x, x), lambda context, builder, signature, args: each_piece(
         builder, signature.return_type, builder.fmul, *args
     )
 
 
-@intrinsic
+@operation
 def div(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
     return x(x, x), lambda context, builder, signature, args: builder.fdiv(*args)
 
 
-@intrinsic
+@operation
 def keep(typingctx: TypingContext, x: Vector, bits: types.Integer) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
@@ -266,7 +262,7 @@ def _smaller(builder: ir.IRBuilder, x: ir.Value, y: ir.Value) -> ir.Value:
     return builder.select(builder.fcmp_ordered("<", x, y), x, y)
 
 
-@intrinsic
+@operation
 def if_larger(typingctx: TypingContext, x: Vector, y: Vector, z: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
@@ -278,14 +274,14 @@ def if_larger(typingctx: TypingContext, x: Vector, y: Vector, z: Vector) -> Oper
     return x(x, x, x), codegen
 
 
-@intrinsic
+@operation
 def maximum(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
     return x(x, x), lambda context, builder, signature, args: each_piece(
         builder, signature.return_type, partial(_larger, builder), *args
     )
 
 
-@intrinsic
+@operation
 def minimum(typingctx: TypingContext, x: Vector, y: Vector) -> Operation:
     return x(x, x), lambda context, builder, signature, args: each_piece(
         builder, signature.return_type, partial(_smaller, builder), *args
@@ -307,28 +303,28 @@ def _fold(builder: ir.IRBuilder, vector: Vector, whole: ir.Value, combine: Combi
     return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
 
 
-@intrinsic
+@operation
 def total(typingctx: TypingContext, x: Vector) -> Operation:
     return x.dtype(x), lambda context, builder, signature, args: _fold(
         builder, signature.args[0], args[0], ir.IRBuilder.fadd
     )
 
 
-@intrinsic
+@operation
 def largest(typingctx: TypingContext, x: Vector) -> Operation:
     return x.dtype(x), lambda context, builder, signature, args: _fold(
         builder, signature.args[0], args[0], _larger
     )
 
 
-@intrinsic
+@operation
 def least(typingctx: TypingContext, x: Vector) -> Operation:
     return x.dtype(x), lambda context, builder, signature, args: _fold(
         builder, signature.args[0], args[0], _smaller
     )
 
 
-@intrinsic
+@operation
 def where(typingctx: TypingContext, x: Vector, scalar: types.Float) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments

@@ -14,7 +14,6 @@ from numba.core import types
 from numba.core.cpu import CPUContext
 from numba.core.typing.context import BaseContext as TypingContext
 from numba.core.typing.templates import Signature
-from numba.extending import intrinsic
 
 from sklearn_struct.compiled.llvm_types import (
     LANES,
@@ -29,6 +28,7 @@ from sklearn_struct.compiled.llvm_types import (
     llvm_type,
     masked,
     n_bytes,
+    operation,
     pieces_of,
     pointer,
 )
@@ -55,17 +55,17 @@ def _zeros(array: types.Array, n: int) -> Operation:
     return Vector(contiguous(array).dtype, n)(array), codegen
 
 
-@intrinsic
+@operation
 def three(typingctx: TypingContext, array: types.Array) -> Operation:
     return _zeros(array, 3 * LANES)
 
 
-@intrinsic
+@operation
 def three_wide(typingctx: TypingContext, array: types.Array) -> Operation:
     return _zeros(array, 3 * (LANES if array.dtype == types.float64 else 2 * LANES))
 
 
-@intrinsic
+@operation
 def lanes_of(typingctx: TypingContext, like: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments
@@ -75,7 +75,7 @@ def lanes_of(typingctx: TypingContext, like: Vector) -> Operation:
     return types.intp(like), codegen
 
 
-@intrinsic
+@operation
 def load_as(
     typingctx: TypingContext, array: types.Array, index: types.Integer, like: Vector
 ) -> Operation:
@@ -100,7 +100,7 @@ def load_as(
     return like(contiguous(array), types.intp, like), codegen
 
 
-@intrinsic
+@operation
 def load_part_as(
     typingctx: TypingContext,
     array: types.Array,
@@ -129,7 +129,7 @@ def load_part_as(
     return rest(contiguous(array), types.intp, types.intp, rest), codegen
 
 
-@intrinsic
+@operation
 def store_as(
     typingctx: TypingContext, array: types.Array, index: types.Integer, value: Vector
 ) -> Operation:
@@ -147,7 +147,7 @@ def store_as(
     return types.void(contiguous(array), types.intp, value), codegen
 
 
-@intrinsic
+@operation
 def store_part_as(
     typingctx: TypingContext,
     array: types.Array,
@@ -172,7 +172,7 @@ def store_part_as(
     return types.void(contiguous(array), types.intp, value, types.intp), codegen
 
 
-@intrinsic
+@operation
 def prefetch_as(
     typingctx: TypingContext, array: types.Array, index: types.Integer, like: Vector
 ) -> Operation:
@@ -188,7 +188,7 @@ def prefetch_as(
     return types.void(contiguous(array), types.intp, like), codegen
 
 
-@intrinsic
+@operation
 def splat_as(typingctx: TypingContext, scalar: types.Float, like: Vector) -> Operation:
     def codegen(
         context: CPUContext, builder: ir.IRBuilder, signature: Signature, args: Arguments

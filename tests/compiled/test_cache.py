@@ -73,7 +73,8 @@ class Mini:
             (self.package / room / "__init__.py").touch()
         (self.package / "__init__.py").touch()
         ours = Path(cache.__file__).parents[1]
-        for file in ("compiled/kernel.py", "compiled/cache.py", "_warning.py", "_uncollected.py"):
+        files = ["kernel", "pipeline", "indexing", "cache"]
+        for file in (*[f"compiled/{name}.py" for name in files], "_warning.py", "_uncollected.py"):
             text = (ours / file).read_text("utf-8")
             (self.package / file).write_text(text.replace("sklearn_struct", "mini"), "utf-8")
         (self.package / "inference" / "caller.py").write_text(CALLER)

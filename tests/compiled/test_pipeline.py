@@ -1,0 +1,63 @@
+"""How kernels are compiled: numba's steps, without those that they do not need."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numba.core.inline_closurecall import InlineWorker
+from numba.core.typed_passes import NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
+
+from sklearn_struct.compiled.kernel import inlined, kernel
+from sklearn_struct.compiled.pipeline import NEEDLESS
+
+
+@inlined
+def larger(x, y):
+    if x > y:
+        return x
+    return y
+
+
+@inlined
+def largest(x):
+    """It inlines another one, twice."""
+    best = larger(x[0], x[1])
+    for i in range(2, len(x)):
+        best = larger(best, x[i])
+    return best
+
+
+def both_ends(x):
+    return larger(largest(x), x[0]), -larger(-x[0], -x[1])
+
+
+def test_inlined_kernels_of_inlined_kernels():
+    x = np.array([3.0, 1.0, 7.0, 2.0])
+    assert kernel(both_ends)(x) == numba.njit(both_ends)(x) == (7.0, 1.0)
+
+
+def test_inlined_kernels_are_not_copied(monkeypatch):
+    """Nor do the needless steps run: a test that fails if numba calls them by another name."""
+    copied = []
+    inline = InlineWorker.inline_ir
+
+    def watched(self, caller, block, i, callee, *args, **kwargs):
+        before = [id(each) for each in callee.blocks.values()]
+        done = inline(self, caller, block, i, callee, *args, **kwargs)
+        copied.append(not {id(each) for _, each in done[3]}.intersection(before))
+        return done
+
+    monkeypatch.setattr(InlineWorker, "inline_ir", watched)
+    steps = []
+    for step in NEEDLESS:
+        monkeypatch.setattr(step, "run_pass", lambda self, state: steps.append(self))
+
+    @kernel
+    def twice(x):
+        return larger(x, x + 1)
+
+    assert twice(1) == 2
+    assert copied == [False]
+    assert steps == []
+    assert {InlineClosureLikes, NopythonRewrites} <= set(NEEDLESS)
