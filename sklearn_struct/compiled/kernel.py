@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import numba
+from numba.core.compiler import Compiler, CompilerBase
 
 from sklearn_struct._uncollected import uncollected
 from sklearn_struct.compiled.cache import keep
-from sklearn_struct.compiled.pipeline import Pipeline
 
 __all__ = ["STEPS", "inlined", "kernel", "uncounted"]
 
@@ -21,6 +21,9 @@ STEPS = 10_000_000
 
 # bytes that must be free before a kernel is compiled or loaded: twice what the largest take
 MEMORY = 1 << 27
+
+# the newest numba whose own steps are known
+TRIED = (0, 68)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -57,7 +60,7 @@ def _compiled(
     function: Callable[P, R], inline: str = "never", counts: bool = True
 ) -> Callable[P, R]:
     options: dict[str, Any] = {
-        "pipeline_class": Pipeline,
+        "pipeline_class": _steps_of(numba.version_info.short),
         "inline": inline,
         # else it is as in the first caller
         "_nrt": counts,
@@ -76,6 +79,18 @@ def _compiled(
         compiled.compile = _uncollected(compiled.compile)
     decorated: Callable[P, R] = compiled
     return decorated
+
+
+@cache
+def _steps_of(version: tuple[int, int]) -> type[CompilerBase]:
+    """The steps by which a version of numba compiles kernels: ours, which are quicker, in those
+    that they were tried with. They are made of parts of numba that may change.
+    """
+    if version > TRIED:
+        return Compiler
+    from sklearn_struct.compiled.pipeline import Pipeline
+
+    return Pipeline
 
 
 def _uncollected(compile_signature: Callable[P, R]) -> Callable[P, R]:

@@ -31,6 +31,8 @@ __all__ = [
 SINGLE = 1
 ROW = 2
 FEW = 3
+# stored values of which a copy is made sooner than a kernel
+FEW_VALUES = 1 << 16
 # stored values from now whose rows are fetched into the caches: about two tokens of text
 AHEAD = 40
 
@@ -76,6 +78,8 @@ def split(X: Entries, kind: np.ndarray, number: np.ndarray, n_hot: int) -> list[
 
 def counts_of(indices: np.ndarray, n: int) -> np.ndarray:
     """How often each of the numbers 0 ... n - 1 occurs among `indices`."""
+    if len(indices) < FEW_VALUES:
+        return np.bincount(indices, minlength=n)
     # bincount would make a copy of them, as int64
     counts = np.zeros(n, dtype=np.int64)
     _count(indices, counts)
