@@ -1,7 +1,7 @@
 """The steps by which numba compiles a kernel, without those that change nothing in one.
 
 A first fit spends its time on them. What is left out are copies of inlined kernels, and what deals
-with closures and with the arithmetic of whole arrays, which no kernel has.
+with inlined overloads and with the arithmetic of whole arrays, which no kernel has.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from numba.core.compiler_machinery import FunctionPass, PassManager, register_pa
 from numba.core.inline_closurecall import InlineWorker
 from numba.core.ir_utils import build_definitions
 from numba.core.typed_passes import InlineOverloads, NopythonRewrites, NopythonTypeInference
-from numba.core.untyped_passes import InlineClosureLikes, InlineInlinables
+from numba.core.untyped_passes import InlineInlinables
 
 from sklearn_struct.compiled.indexing import read, write
 
 __all__ = ["Pipeline"]
 
-NEEDLESS = (InlineClosureLikes, InlineOverloads, NopythonRewrites)
+NEEDLESS = (InlineOverloads, NopythonRewrites)
 
 
 class Pipeline(CompilerBase):

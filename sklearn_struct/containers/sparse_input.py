@@ -198,6 +198,9 @@ def _check_whole(*arrays: np.ndarray) -> None:
 
 def _largest(numbers: np.ndarray) -> Any:
     """The largest number, where negative ones count as very large: one pass instead of two."""
+    if numbers.itemsize < 4:
+        # as unsigned ones of their size, negative ones would be columns that there may be
+        numbers = numbers.astype(np.int32)
     # negative numbers are the largest ones as unsigned: one pass finds both kinds of error
     return np.maximum.reduce(numbers.view(numbers.dtype.str.replace("i", "u")))
 

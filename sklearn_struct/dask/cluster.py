@@ -55,6 +55,8 @@ class Work:
     in which it looks for no futures.
     """
 
+    version = "an older one"  # of clients that did not say which
+
     def __init__(self, number: int, function: Callable[..., Any], arguments: Sequence[Any]) -> None:
         self.number = number
         self.function = function
@@ -75,14 +77,21 @@ def keep_freed_memory() -> None:
         mallopt(M_MMAP_THRESHOLD, KEPT)
 
 
+def check_version(of_client: str) -> None:
+    """Raise RuntimeError if this worker has another version than its client: it may learn or
+    predict something else. Workers may come at any time, so they look themselves.
+    """
+    version = sklearn_struct.__version__
+    if of_client != version:
+        raise RuntimeError(
+            f"a worker has sklearn_struct {version}, the client has {of_client}: install the same "
+            "version on all machines"
+        )
+
+
 def done(state: Any, work: Work) -> Any:
     """The task of a worker."""
-    # other versions may learn something else, and workers may come at any time
-    if work.version != sklearn_struct.__version__:
-        raise RuntimeError(
-            f"a worker has sklearn_struct {sklearn_struct.__version__}, the client has "
-            f"{work.version}: install the same version on all machines"
-        )
+    check_version(work.version)
     keep_freed_memory()
     return at_partition(work.number, work.function, state, *work.arguments)
 

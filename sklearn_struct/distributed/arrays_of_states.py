@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ LARGE = 1 << 16
 # bytes of a line of the cache, at which vectors begin
 LINE = 64
 PACKAGES = ("sklearn_struct", "scipy")
+GIVEN = ("sklearn_struct.containers.", "sklearn_struct.encoding.", "scipy.")
 
 
 def root_of(array: np.ndarray) -> tuple[np.ndarray, Any]:
@@ -107,6 +109,11 @@ def _is_object(value: Any) -> bool:
     return package in PACKAGES and hasattr(value, "__dict__") and not isinstance(value, type)
 
 
+def _is_given(value: Any) -> bool:
+    """Whether this may be an object that users have, too: a matrix of scipy, sequences, names."""
+    return _is_object(value) and type(value).__module__.startswith(GIVEN)
+
+
 def _parts(value: Any) -> Iterator[Any]:
     if isinstance(value, tuple | list):
         yield from value
@@ -130,7 +137,11 @@ def _arrays(value: Any, seen: set[int]) -> Iterator[np.ndarray]:
 
 
 def replaced(state: Any, pages: mmap.mmap, places: dict[int, int]) -> Any:
-    """The state, in which arrays of these addresses, and views of them, are those of a file."""
+    """The state, in which arrays of these addresses, and views of them, are those of a file.
+
+    Lists, dicts and data may be those that the user gave: these stay as they are, and the state
+    gets others. All other objects of the package are changed in their place.
+    """
     return _Replacement(pages, places)(state)
 
 
@@ -138,8 +149,8 @@ class _Replacement:
     def __init__(self, pages: mmap.mmap, places: dict[int, int]) -> None:
         self.pages = pages
         self.places = places
-        # what was changed in its place
-        self.done: dict[int, Any] = {}
+        # what has been looked at, by its address, and what stands in its place
+        self.done: dict[int, tuple[Any, Any]] = {}
 
     def __call__(self, value: Any) -> Any:
         if type(value) is np.ndarray:
@@ -150,15 +161,22 @@ class _Replacement:
                 return value
             return type(value)._make(parts) if hasattr(value, "_make") else tuple(parts)
         if id(value) in self.done:
-            return value
-        self.done[id(value)] = value
+            return self.done[id(value)][1]
+        new = value
+        if isinstance(value, list | dict):
+            new = copy(value)
+        elif _is_given(value):
+            # without what its class does when it is copied
+            new = object.__new__(type(value))
+            vars(new).update(vars(value))
+        self.done[id(value)] = value, new
         if isinstance(value, list):
-            value[:] = [self(part) for part in value]
+            new[:] = [self(part) for part in value]
         elif isinstance(value, dict) or _is_object(value):
-            table = value if isinstance(value, dict) else vars(value)
+            table = new if isinstance(value, dict) else vars(new)
             for name in list(table):
                 table[name] = self(table[name])
-        return value
+        return new
 
     def _array(self, array: np.ndarray) -> np.ndarray:
         root, _ = root_of(array)

@@ -29,7 +29,8 @@ class FileShards:
     """Partitions of which one at a time is in memory, while the arrays of others are in files.
 
     `fit_partitions` fits an estimator on them: so it can learn from more data than fit the memory.
-    The vectors of the solver, of one number each for a weight, are in memory all the time.
+    The vectors of the solver, of one number each for a weight, are in memory all the time. Each fit
+    needs a `FileShards` of its own.
 
     Files have no name, and are gone when this object is, or when the process ends in any way. They
     are mapped into memory, and read again in each evaluation: from the cache of the operating

@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from numba.core.compiler import Compiler
 from numba.core.inline_closurecall import InlineWorker
-from numba.core.typed_passes import NopythonRewrites
-from numba.core.untyped_passes import InlineClosureLikes
 
 from sklearn_struct.compiled.kernel import TRIED, _steps_of, inlined, kernel
 from sklearn_struct.compiled.pipeline import NEEDLESS, Pipeline
@@ -58,14 +56,23 @@ def test_inlined_kernels_are_not_copied(monkeypatch):
     for step in NEEDLESS:
         monkeypatch.setattr(step, "run_pass", lambda self, state: steps.append(self))
 
-    @kernel
+    # no kernel, which may be at hand from another run
+    @numba.njit(pipeline_class=Pipeline)
     def twice(x):
         return larger(x, x + 1)
 
     assert twice(1) == 2
     assert copied == [False]
     assert steps == []
-    assert {InlineClosureLikes, NopythonRewrites} <= set(NEEDLESS)
+
+
+def with_comprehension(x):
+    steps = [2 * i for i in range(len(x))]
+    return x[steps[1] - 2] + len(steps)
+
+
+def test_comprehensions():
+    assert kernel(with_comprehension)(np.array([3.0, 4.0])) == 5.0
 
 
 def test_newer_versions_of_numba_compile_by_their_own_steps():

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from joblib import Parallel, cpu_count, delayed, parallel_config, register_parallel_backend
 from joblib.parallel import BACKENDS, ParallelBackendBase
-from threadpoolctl import threadpool_info
+from threadpoolctl import ThreadpoolController, threadpool_info
 
 from sklearn_struct.compiled import threads
 from sklearn_struct.compiled.kernel import STEPS
-from sklearn_struct.compiled.threads import _LOCAL_BACKENDS, Pool, go_on, patiently
+from sklearn_struct.compiled.threads import _LOCAL_BACKENDS, ONE_BLAS_THREAD, Pool, go_on, patiently
 
 
 @pytest.mark.parametrize(
@@ -342,3 +342,14 @@ def test_a_pool_waits_for_a_thread_that_starts_while_ctrl_c_comes(monkeypatch):
 def test_longest_range():
     assert threads.longest([slice(0, 3), slice(3, 10), slice(10, 12)]) == 7
     assert threads.longest([]) == 0
+
+
+def test_a_limit_is_undone_once():
+    """The next pool finds one thread already, and must not undo the limit before."""
+    blas = ThreadpoolController().select(user_api="blas")
+    with blas.limit(limits=2), ONE_BLAS_THREAD:
+        pass
+    with blas.limit(limits=1):
+        with ONE_BLAS_THREAD:
+            pass
+        assert {library["num_threads"] for library in blas.info()} == {1}

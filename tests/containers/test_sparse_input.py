@@ -161,3 +161,12 @@ def test_sequences_have_their_number():
     A.indices[1] = -1
     with pytest.raises(ValueError, match=r"X\[1\] is a damaged csc_array"):
         SequenceArray.from_sequences([np.eye(3), A])
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
+def test_negative_indices_are_refused_in_all_types(dtype):
+    """As unsigned numbers of one or two bytes they would be columns that there are."""
+    A = sp.csr_array(np.ones((2, 70_000)))
+    A.indices = np.full(len(A.indices), np.iinfo(dtype).min + 28, dtype)
+    with pytest.raises(ValueError, match="row 0 has the index -"):
+        check_csr(A, "A")

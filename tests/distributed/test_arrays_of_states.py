@@ -53,6 +53,22 @@ def test_values_stay():
     assert len(maps_of(new)) == 1
 
 
+def test_what_the_user_gave_stays():
+    """Lists, dicts, matrices and sequences are others in the state, which may share them."""
+    dense = np.arange(12.0).reshape(4, 3)
+    X = SequenceArray(sp.csr_array(dense), [0, 4])
+    given = {"X": X, "y": [dense, dense[1:]]}
+    new = moved((given, X))
+    assert maps_of(given) == []
+    assert len(maps_of(new)) == 1
+    assert new[0]["X"] is new[1] is not X
+    dense[:] = -1.0
+    np.testing.assert_array_equal(given["y"][1], -np.ones((3, 3)))
+    np.testing.assert_array_equal(new[0]["y"][1][0], [3.0, 4.0, 5.0])
+    X.tokens.data[:] = 7.0
+    assert new[1].tokens.data.max() == 11.0
+
+
 def test_views_of_an_array_stay_views_of_one():
     whole = np.arange(20.0)
     state = [whole, whole[3:7], whole[::2].reshape(5, 2)]

@@ -7,10 +7,11 @@ import pytest
 from partitions import cut, data_of, in_memory, model_of
 from sklearn.base import clone
 
-from sklearn_struct import LinearChainCRF
+from sklearn_struct import LinearChainCRF, SequenceVectorizer
 from sklearn_struct.distributed import FileShards, arrays_of_states, fit_partitions
 from sklearn_struct.distributed.arrays_of_states import maps_of, roots_of
 from sklearn_struct.distributed.fitting import parts_of, pose
+from sklearn_struct.distributed.shards import InMemory
 from sklearn_struct.exceptions import InputTypeError
 
 
@@ -67,6 +68,33 @@ def test_answers_and_arguments_are_made_one_after_the_other(tmp_path, all_arrays
     assert shards.ask(lambda state, i: float(state.sum()) + i, arguments()) == [2, 23, 44]
     with pytest.raises(ValueError, match="zip"):
         list(shards.each(lambda state, i: i, iter([1])))
+
+
+def test_the_data_stay_the_user_s(tmp_path, all_arrays_are_large):
+    rng = np.random.default_rng(0)
+    dicts = [[{"a": value, "b": 1.0} for value in rng.normal(size=9)] for _ in range(4)]
+    X = SequenceVectorizer().fit_transform(dicts)
+    y = [["A" if token["a"] > 0 else "B" for token in sequence] for sequence in dicts]
+    crf = LinearChainCRF(C=0.1)
+    before = fit_partitions(crf, FileShards(tmp_path, [(X, y)]))
+    assert maps_of(X) == []
+    X.tokens.data[:] *= -1
+    after = fit_partitions(crf, FileShards(tmp_path, [(X, y)]))
+    np.testing.assert_array_equal(after._w, fit_partitions(crf, InMemory([(X, y)]))._w)
+    assert np.abs(after._w - before._w).max() > 0.1
+
+
+def test_partitions_serve_for_one_fit(tmp_path):
+    sound = [["u", "v"]], [["a", "b"]]
+    shards = FileShards(tmp_path, [sound, ([["u"]], [["a", "b"]])])
+    with pytest.raises(ValueError, match="y"):
+        fit_partitions(LinearChainCRF(), shards)
+    with pytest.raises(InputTypeError, match="an earlier fit, which has changed them"):
+        fit_partitions(LinearChainCRF(), shards)
+    shards = FileShards(tmp_path, [sound])
+    fit_partitions(LinearChainCRF(), shards)
+    with pytest.raises(InputTypeError, match="an earlier fit, which has changed them"):
+        fit_partitions(LinearChainCRF(), shards)
 
 
 def test_what_is_large_is_in_files(tmp_path, monkeypatch):

@@ -286,10 +286,13 @@ def _taken_vectors(
         return []
     at = [p for p, value in others.items() if _looks_like_vector(value)]
     keys = list(chain.from_iterable(tokens))
+    # others have names that only the careful reader makes of them
+    if set(map(type, keys)) != {str}:
+        raise _Unexpected
     token_of = np.repeat(np.arange(len(tokens)), counts)[at].tolist()
     values = [(keys[p], t, others.pop(p)) for p, t in zip(at, token_of, strict=True)]
     embeddings = gathered(values, manner.lengths, manner.dtype)
-    if embeddings is None or set(map(type, keys)) != {str}:
+    if embeddings is None:
         raise _Unexpected
     return embeddings
 

@@ -1,5 +1,6 @@
 """Keys and values of dicts as texts, against loops."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,3 +111,17 @@ def test_names_that_wait_are_numbered_in_order(monkeypatch):
     for encoded, others in results[1:]:
         assert others == names
         assert encoded == first
+
+
+class OtherText(str):
+    """As members of enumerations are: `str` gives something else than the text."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        return "other"
+
+
+def test_the_name_of_an_embedding_is_the_text_of_its_key():
+    vectorizer = SequenceVectorizer().fit([[{OtherText("a"): np.array([1.0, 2.0])}]])
+    assert [name[0] for name in vectorizer.get_feature_names_out()] == ["a", "a"]
