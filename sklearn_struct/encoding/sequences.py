@@ -63,7 +63,9 @@ def as_list(X: SequenceInput) -> Sequences:
 
 def is_list(value: object) -> TypeGuard[Sequences]:
     """Whether a value may be a list of sequences, or a sequence: ordered items and a length."""
-    return has_items(value) and hasattr(value, "__len__")
+    kind = type(value)
+    # of each of the thousands of lists of a corpus no more is asked
+    return kind is list or kind is tuple or (has_items(value) and hasattr(value, "__len__"))
 
 
 def has_items(value: object) -> TypeGuard[Iterable[Any]]:
