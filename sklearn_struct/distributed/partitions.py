@@ -65,7 +65,7 @@ class Partition(NamedTuple):
     def of(cls, given: Any) -> Partition:
         """A partition that may be a function, or a tuple (X, y) or (X, y, sample_weight)."""
         given = given() if callable(given) else given
-        ours = type(given).__module__.startswith("sklearn_struct.distributed")
+        ours = type(given).__module__.startswith(__name__.rpartition(".")[0])
         if ours and not isinstance(given, cls):
             raise InputTypeError(
                 "these partitions served for an earlier fit, which has changed them: make new ones"
