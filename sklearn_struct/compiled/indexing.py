@@ -34,22 +34,23 @@ def write(array: Any, index: Any, value: Any) -> None:
     array[index] = value
 
 
-@infer_global(read)
-class _Read(AbstractTemplate):
-    key = read
+def _type_as(function: Any, of_arrays: Any, of_all: Any) -> None:
+    """Let numba's rule for arrays say of which types a call is, and its other rules where that one
+    has no answer.
+    """
 
-    def generic(self, args: Types, kws: dict[str, types.Type]) -> Signature:
-        known: Signature | None = GetItemBuffer(self.context).generic(args, kws)
-        return known or self.context.resolve_function_type(operator.getitem, args, kws)
+    class Template(AbstractTemplate):
+        key = function
+
+        def generic(self, args: Types, kws: dict[str, types.Type]) -> Signature:
+            known: Signature | None = of_arrays(self.context).generic(args, kws)
+            return known or self.context.resolve_function_type(of_all, args, kws)
+
+    infer_global(function)(Template)
 
 
-@infer_global(write)
-class _Write(AbstractTemplate):
-    key = write
-
-    def generic(self, args: Types, kws: dict[str, types.Type]) -> Signature:
-        known: Signature | None = SetItemBuffer(self.context).generic(args, kws)
-        return known or self.context.resolve_function_type(operator.setitem, args, kws)
+_type_as(read, GetItemBuffer, operator.getitem)
+_type_as(write, SetItemBuffer, operator.setitem)
 
 
 @lower_builtin(read, types.Any, types.Any)
