@@ -34,8 +34,12 @@ def flatten(y: SequenceInput, offsets: np.ndarray) -> list[Any]:
         raise InputTypeError(f"y must be a list of label sequences, got {type(y).__name__}")
     if len(y) != len(offsets) - 1:
         raise LengthMismatchError(f"X has {len(offsets) - 1} sequences but y has {len(y)}")
+    lengths = np.diff(offsets).tolist()
+    # plain lists are the rule, and looked at all at once
+    if set(map(type, y)) <= {list, tuple} and list(map(len, y)) == lengths:
+        return list(chain.from_iterable(y))
     parts = []
-    for i, (labels, n) in enumerate(zip(y, np.diff(offsets).tolist(), strict=True)):
+    for i, (labels, n) in enumerate(zip(y, lengths, strict=True)):
         if not is_list(labels):
             raise InputTypeError(
                 f"y[{i}] must be a sequence of labels, got {type(labels).__name__}"

@@ -260,11 +260,18 @@ class BaseSequenceEstimator(
             if sequences.flat
             else label_codes.flatten(as_list(y), offsets)
         )
+        codes = self._codes(flat, offsets, reset, unseen)
+        if reset and sequences.flat:
+            two_dimensional_input.check_targets(flat)
+        return codes
+
+    def _codes(
+        self, labels: list[Any], offsets: np.ndarray, reset: bool, unseen: int | None
+    ) -> np.ndarray:
+        """Codes of all labels; with `reset`, learn ``classes_``."""
         if reset:
-            self.classes_ = label_codes.unique_labels(flat, offsets)
-            if sequences.flat:
-                two_dimensional_input.check_targets(flat)
-        return label_codes.encode(flat, self.classes_, offsets, unseen)
+            self.classes_ = label_codes.unique_labels(labels, offsets)
+        return label_codes.encode(labels, self.classes_, offsets, unseen)
 
     def _read_labels(
         self, y: Any, sequences: Sequences, reset: bool, unseen: int | None = None

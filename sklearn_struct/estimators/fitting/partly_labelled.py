@@ -27,11 +27,12 @@ class BasePartlyLabelled(BaseTrained):
         """Codes, if all labels are known; else masks (n_tokens, n_labels) of what may stand at each
         token.
         """
-        y = as_list(y)
+        if y is None:
+            return self._read_y(y, sequences, reset)  # which says that it is needed
         offsets = sequences.X.offsets
-        flat = [] if y is None else self._flat_labels(y, offsets, sequences.flat)
+        flat = self._flat_labels(as_list(y), offsets, sequences.flat)
         if not partial_labels.is_partial(flat):
-            return self._read_y(y, sequences, reset, unseen)
+            return self._codes(flat, offsets, reset, unseen)
         if reset:
             self.classes_ = partial_labels.known_labels(flat, offsets)
             if len(self.classes_) == 1:  # nothing is open
