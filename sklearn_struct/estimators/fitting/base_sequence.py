@@ -260,12 +260,12 @@ class BaseSequenceEstimator(
             if sequences.flat
             else label_codes.flatten(as_list(y), offsets)
         )
-        codes = self._codes(flat, offsets, reset, unseen)
+        codes = self._known_codes(flat, offsets, reset, unseen)
         if reset and sequences.flat:
             two_dimensional_input.check_targets(flat)
         return codes
 
-    def _codes(
+    def _known_codes(
         self, labels: list[Any], offsets: np.ndarray, reset: bool, unseen: int | None
     ) -> np.ndarray:
         """Codes of all labels; with `reset`, learn ``classes_``."""

@@ -32,7 +32,7 @@ class BasePartlyLabelled(BaseTrained):
         offsets = sequences.X.offsets
         flat = self._flat_labels(as_list(y), offsets, sequences.flat)
         if not partial_labels.is_partial(flat):
-            return self._codes(flat, offsets, reset, unseen)
+            return self._known_codes(flat, offsets, reset, unseen)
         if reset:
             self.classes_ = partial_labels.known_labels(flat, offsets)
             if len(self.classes_) == 1:  # nothing is open
