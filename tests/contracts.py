@@ -645,6 +645,9 @@ class LeastSquares:
         residual = self.A @ w - self.b
         return float(residual @ residual) / (2 * self.n_terms), self.A.T @ residual / self.n_terms
 
+    def value(self, w):
+        return self.value_and_grad(w)[0]
+
     def hess_vec(self, w, v):
         return self.A.T @ (self.A @ v) / self.n_terms
 

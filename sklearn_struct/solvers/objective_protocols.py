@@ -68,6 +68,10 @@ class SumOfTerms(BatchObjective, Protocol):
     @property
     def n_terms(self) -> int: ...
 
+    def value(self, w: np.ndarray) -> float:
+        """The value alone, which takes less than with its gradient."""
+        ...
+
     @property
     def is_sampled(self) -> bool:
         """Whether derivatives of terms are random estimates, which are not those of the values."""

@@ -58,6 +58,8 @@ ENOUGH = 1e-4
 # times tol: how far above the optimum, relatively, the objective may at most be in the end
 CERTAIN = 10.0
 PATIENCE = 4  # passes between two evaluations; where the second is no better, steps are halved
+# share of the value that a pass takes off, as long as evaluations can wait; as long again, at most
+STEEP = 0.01
 KNOWN = 4  # passes that have been made, where an earlier call has left its memory
 
 
@@ -105,11 +107,13 @@ def sag(
     An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds
     `tol` and, with an L2 penalty, ``||gradient||**2 / (2 * l2)``, which bounds what penalised
     entries have left to gain, not 10 `tol` of the value. Of unpenalised ones nothing says so. These
-    are evaluated after every fourth pass and in the end; `callback` is given the best point
-    evaluated so far. From a start other than zero, which must not be worse than zero, the first
-    pass only fills the memory. Where the value stays, or evaluated points lie to and fro, steps get
-    shorter; where it is above those at the start and at zero, the best point is taken up again.
-    `memory` is left as it is in the end; where an earlier call has left one, no pass fills it.
+    are evaluated in the end, and four passes after the last time; later, but after eight, while
+    each pass lowers the mean of the values that terms had when they were last visited by a
+    hundredth. `callback` is given the best point evaluated so far. From a start other than zero,
+    which must not be worse than zero, the first pass only fills the memory. Where the value stays,
+    or evaluated points lie to and fro, steps get shorter; where it is above those at the start and
+    at zero, the best point is taken up again. `memory` is left as it is in the end; where an
+    earlier call has left one, no pass fills it.
     `hopeless` is asked after each evaluation, with the passes made and the least of all largest
     entries of gradients, whether to give up. If `sampled`, large memories keep samples, which save
     memory and lead near the optimum, not to it.
@@ -125,7 +129,7 @@ def sag(
     iterate, curvature = memory.recall(begun(best.w, coarse))
     warm = bool(np.any(best.w))
     first = 1 - memory.n_passes
-    due = PATIENCE
+    looks = _Looks(max_iter, limit)
     improved = 0
     course = Course(best.w)
     flattest = best.steepest
@@ -135,12 +139,10 @@ def sag(
         order = rng.permutation(n) if passes <= SHUFFLED else rng.randint(n, size=n)
         length = 0.0 if warm and passes == 1 else course.length
         c = max(CORRECTION, 1 / n, 0.0 if warm else passes**-1.5)
-        mean = _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
-        if n_iter >= due or n_iter == max_iter or not mean <= limit:
-            due = n_iter + PATIENCE
-            here = best._replace(value=np.inf)
-            if isfinite(mean):
-                here = _look(iterate, curvature, course, tol)
+        _visit(iterate, curvature, order, c, length, FIRST_GAP * passes)
+        due = looks.are_due(n_iter, iterate.mean_value)
+        if due:
+            here = _look(iterate, curvature, course, tol, looks.value_alone)
             rise = here.value - best.value
             flattest = min(flattest, here.steepest)
             # float32 no longer improves anything: from here on its rounding would
@@ -160,10 +162,44 @@ def sag(
                 first = n_iter + 1
         best = best._replace(n_iter=n_iter)
         stops = callback is not None and callback(n_iter, best.w, best.value)
-        if stops or best.converged or (due == n_iter + PATIENCE and hopeless(n_iter, flattest)):
+        if stops or best.converged or (due and hopeless(n_iter, flattest)):
             break
     memory.keep(iterate, curvature)
-    return best
+    return _completed(best, objective, l1, l2, tol)
+
+
+def _completed(best: Result, objective: SumOfTerms, l1: float, l2: float, tol: float) -> Result:
+    """The best point with its gradient, where only the value is known."""
+    if isfinite(best.steepest):
+        return best
+    return evaluate(objective, best.w, l1, l2, tol)._replace(n_iter=best.n_iter)
+
+
+class _Looks:
+    """When a point is evaluated: after so many passes, in the end, and where the mean of terms'
+    values is above a limit.
+    """
+
+    def __init__(self, max_iter: int, limit: float) -> None:
+        self.max_iter = max_iter
+        self.limit = limit
+        self.next = PATIENCE
+        self.mean_value = np.inf
+        self.value_alone = False
+
+    def are_due(self, n_iter: int, mean_value: float) -> bool:
+        """Whether to evaluate the point after a pass; `value_alone` says whether without the
+        gradient.
+        """
+        falls = self.mean_value - mean_value > STEEP * abs(self.mean_value)
+        self.mean_value = mean_value
+        # where values still fall fast is no end, and to look there takes as long as to go on
+        due = n_iter >= self.next + (PATIENCE if falls else 0)
+        due = due or n_iter == self.max_iter or not mean_value <= self.limit
+        if due:
+            self.next = n_iter + PATIENCE
+            self.value_alone = falls and n_iter < self.max_iter
+        return due
 
 
 def _begun(
@@ -186,9 +222,13 @@ def _begin(
     up.
     """
     objective.rest()
-    start = zero = evaluate(objective, w0, l1, l2, tol)
+    if np.any(w0) or l1:
+        start = zero = evaluate(objective, w0, l1, l2, tol)
+    else:
+        # hardly any fit ends at zero without an L1 penalty: the gradient there can wait
+        start = zero = valued(objective, w0, l1, l2)
     if np.any(w0) and memory.iterate is None and not start.converged:
-        zero = evaluate(objective, 0.0 * w0, l1, l2, tol)
+        zero = valued(objective, 0.0 * w0, l1, l2)
     if memory.iterate is None:
         # the same whatever the penalty is
         memory.at_zero = zero.value
@@ -200,44 +240,52 @@ def _begin(
 @np.errstate(over="ignore", invalid="ignore")
 def _visit(
     iterate: Iterate, curvature: Curvature, order: np.ndarray, c: float, length: float, gap: int
-) -> float:
-    """Step by `length` / L for each term in `order`; return the mean of their values.
-
-    The penalty is not in it.
+) -> None:
+    """Step by `length` / L for each term in `order`, and note their values, without the penalty;
+    end where one is not finite.
     """
     iterate.unfold()
     objective = iterate.objective
     n = len(order)
-    total = 0.0
     for t, i in enumerate(order.tolist()):
         theta = iterate.potentials(i)
         value, gradient = objective.term(theta, i)
-        total += value
-        if not isfinite(total):
-            return np.inf
+        iterate.values[i] = value
+        if not isfinite(value):
+            return
         if t % gap == 0 or curvature.count < FIRST_GAP:
             curvature.measure(i, theta, gradient, gap)
         iterate.move(i, gradient, length / curvature.value, c)
         # proximal steps are dense: a few in a pass, not one for each term
         if iterate.l1 and t % (n // PROX_PER_PASS + 1) == 0:
             iterate.write_out()
-    return total / n
 
 
-def _look(iterate: Iterate, curvature: Curvature, course: Course, tol: float) -> Result:
+def _look(
+    iterate: Iterate, curvature: Curvature, course: Course, tol: float, value_alone: bool
+) -> Result:
     """Evaluate the point, and one farther on where the way has been straight; go there if lower."""
     objective = iterate.objective
     l1 = iterate.l1
     l2 = iterate.l2
-    # steps and evaluations take turns to have memory
+
+    def at(w: np.ndarray) -> Result:
+        if value_alone:
+            result = valued(objective, w, l1, l2)
+        else:
+            result = evaluate(objective, w, l1, l2, tol)
+        # steps and evaluations take turns to have memory
+        objective.rest()
+        return result
+
+    if not isfinite(iterate.mean_value):
+        return Result(course.w, np.inf, 0, False, steepest=np.inf)
     curvature.rest()
-    here = evaluate(objective, iterate.fold(), l1, l2, tol)
-    objective.rest()
+    here = at(iterate.fold())
     beyond = None if l1 else course.follow(here.w)
     if beyond is None:
         return here
-    farther = evaluate(objective, here.w + beyond, l1, l2, tol)
-    objective.rest()
+    farther = at(here.w + beyond)
     if not farther.value < here.value:
         return here
     course.w = farther.w
@@ -253,16 +301,27 @@ def evaluate(objective: SumOfTerms, w: np.ndarray, l1: float, l2: float, tol: fl
     for first in range(0, len(penalised), PIECE):
         piece = slice(first, min(first + PIECE, len(penalised)))
         grad[piece] += l2 * penalised[piece]
-    value += l2 / 2 * float(np.dot(penalised, penalised))
     slope = grad
     if l1:
         l1_weights = np.zeros(objective.size)
         l1_weights[: len(penalised)] = l1
-        value += l1 * float(np.sum(np.abs(penalised)))
         slope = pseudo_gradient(w, grad, l1_weights)
+    value += _penalty(penalised, l1, l2)
     # without an array of absolute values
     steepest = float(max(np.max(slope, initial=0.0), -np.min(slope, initial=0.0)))
     # l2 times what strong convexity leaves to be gained
     gap = float(np.dot(slope, slope)) / 2 if l2 else 0.0
     converged = steepest <= tol and gap <= l2 * CERTAIN * tol * (abs(value) + tol)
     return Result(w, value, 0, bool(converged), steepest=steepest)
+
+
+def valued(objective: SumOfTerms, w: np.ndarray, l1: float, l2: float) -> Result:
+    """A point and its value, where it is known that `sag` would not stop there."""
+    penalised = w[: objective.size - objective.n_free]
+    value = objective.value(w) + _penalty(penalised, l1, l2)
+    return Result(w, value, 0, False, steepest=np.inf)
+
+
+def _penalty(penalised: np.ndarray, l1: float, l2: float) -> float:
+    penalty = l2 / 2 * float(np.dot(penalised, penalised))
+    return penalty + l1 * float(np.sum(np.abs(penalised))) if l1 else penalty

@@ -38,6 +38,8 @@ class Iterate:
         # one for each weight that the term touches
         self.memory = memory
         self.m = 0
+        # of each term when it was last visited: a pass that draws its terms may draw high ones
+        self.values = np.zeros(objective.n_terms)
         self.dtype = np.dtype(dtype)
         self.pulls: list[np.ndarray] = []
         # the point and D where they are folded
@@ -93,6 +95,7 @@ class Iterate:
         """Take over another's memory, at a point that has none."""
         self.memory = other.memory
         self.m = other.m
+        self.values = other.values
         self._sum_up()
 
     def _sum_up(self) -> None:
@@ -103,6 +106,12 @@ class Iterate:
                 self.objective.add(gradient.astype(self.W.dtype), i, self.W, 0.0, 1.0)
         self.free_sum += self.free[1]
         self.free[1] = 0.0
+
+    @property
+    def mean_value(self) -> float:
+        """The mean of the values that terms had when they were last visited; it may be inf."""
+        with np.errstate(over="ignore"):
+            return float(np.mean(self.values))
 
     def potentials(self, i: int) -> np.ndarray:
         return self.objective.forward(self.W, i, self.beta, -self.beta * self.s)
@@ -130,10 +139,11 @@ class Iterate:
         self.beta /= 1 + step * self.l2
         self.objective.add(change, i, self.W, self.s - sparse * alpha / self.beta, 1.0)
         self.s += dense * alpha / self.beta
-        self.free_sum += D
-        V[:] = free - step * (dense * self.free_sum + sparse * D)
-        # what the free entries have of D is kept in `free_sum`: they are stepped densely, each time
-        D[:] = 0.0
+        if self.objective.n_free:
+            self.free_sum += D
+            V[:] = free - step * (dense * self.free_sum + sparse * D)
+            # what free entries have of D is kept in `free_sum`: they are stepped densely, each time
+            D[:] = 0.0
         self.length += alpha
         self.pulled += dense * alpha
 

@@ -81,9 +81,12 @@ def hessian_by_enumeration(model, w, weight):
 
 def test_value_by_enumeration(model):
     w = np.random.default_rng(1).normal(size=model.potentials.size)
-    value, _ = make(model, WEIGHTS).value_and_grad(w)
+    objective = make(model, WEIGHTS)
+    value, _ = objective.value_and_grad(w)
     assert isinstance(value, float)
     assert value == pytest.approx(by_enumeration(model, w, WEIGHTS), abs=1e-10)
+    # without the gradient the same to the last bit
+    assert objective.value(w) == value
 
 
 def test_gradient_by_finite_differences(model):
@@ -170,6 +173,7 @@ def test_what_couples_examples_is_divided_by_their_weight_too():
     value, grad = make(model, weight).value_and_grad(w)
     other, other_grad = coupled.value_and_grad(w)
     assert other == pytest.approx(value + 1.0, rel=1e-12)
+    assert coupled.value(w) == other
     np.testing.assert_array_equal(other_grad, grad)
 
 
@@ -215,7 +219,7 @@ def test_same_bits_for_any_number_of_threads(options):
             found.append(
                 [
                     objective.value_and_grad(w),
-                    (0.0, objective.hess_vec(w, w[::-1])),
+                    (objective.value(w), objective.hess_vec(w, w[::-1])),
                     objective.value_and_grad(-w),
                 ]
             )

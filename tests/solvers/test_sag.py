@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import contracts
 import naive
 import numpy as np
@@ -250,13 +252,15 @@ def test_go_to():
 def test_steps_and_evaluations_take_turns_to_have_memory():
     """Nothing that only evaluations need is there while terms are visited, nor the reverse."""
     objective = chains()
-    evaluate = objective.value_and_grad
+    evaluations = {"value_and_grad": objective.value_and_grad, "value": objective.value}
+    asked = []
     iterates = []
 
-    def spy(w):
+    def spy(name, w):
+        asked.append(name)
         for iterate in iterates:
             assert len(iterate.W) == 0
-        return evaluate(w)
+        return evaluations[name](w)
 
     class Spied(Iterate):
         def __init__(self, *args):
@@ -265,16 +269,57 @@ def test_steps_and_evaluations_take_turns_to_have_memory():
 
         def move(self, *args):
             assert "_W" not in vars(objective)
-            assert "R" not in vars(objective._transpose)
+            assert "_transpose" not in vars(objective) or "R" not in vars(objective._transpose)
             super().move(*args)
 
-    objective.value_and_grad = spy
+    for name in evaluations:
+        setattr(objective, name, partial(spy, name))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "Iterate", Spied)
         found = SAG(objective, l2=0.02)
     assert found.converged
+    assert set(asked) == set(evaluations)
     assert iterates
     assert objective.is_rare
+
+
+@pytest.mark.parametrize(
+    ("steep", "expected"),
+    [
+        (0.0, [("value", 8), ("value", 16), ("value_and_grad", 18)]),
+        (np.inf, [("value_and_grad", n) for n in (4, 8, 12, 16, 18)]),
+    ],
+)
+def test_a_point_whose_value_still_falls_can_wait(steep, expected, monkeypatch):
+    """It is evaluated later, and without the gradient, but for the last one."""
+    objective = chains()
+    passes = []
+    asked = []
+
+    def spy(name, evaluate, w):
+        asked.append((name, len(passes) and len(passes) + 1))
+        return evaluate(w)
+
+    for name in ("value", "value_and_grad"):
+        setattr(objective, name, partial(spy, name, getattr(objective, name)))
+    monkeypatch.setattr(module, "STEEP", steep)
+    # steps that are short enough for each pass to lower the value
+    monkeypatch.setattr(module.Curvature, "value", 300.0)
+    monkeypatch.setattr(module.Course, "follow", lambda self, w: None)
+    found = SAG(objective, l2=0.05, max_iter=18, callback=lambda *at: passes.append(at))
+    assert asked == [("value", 0), *expected]
+    assert found.n_iter == 18
+
+
+def test_the_gradient_where_nothing_is_better_than_zero(monkeypatch):
+    """At first only the value there is known."""
+    objective = chains()
+    monkeypatch.setattr(module.Curvature, "value", 1e-4)
+    found = SAG(objective, l2=0.05, max_iter=1)
+    assert not np.any(found.w)
+    assert found.value == objective.value(found.w)
+    assert found.steepest == np.abs(objective.value_and_grad(found.w)[1]).max() > 0
+    assert (found.n_iter, found.converged) == (1, False)
 
 
 def test_it_depends_on_its_generator_alone():
