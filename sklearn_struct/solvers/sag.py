@@ -130,7 +130,6 @@ def sag(
     warm = bool(np.any(best.w))
     first = 1 - memory.n_passes
     looks = _Looks(max_iter, limit)
-    improved = 0
     course = Course(best.w)
     flattest = best.steepest
     for n_iter in range(1, max_iter + 1):
@@ -150,10 +149,8 @@ def sag(
                 iterate.refine(dtype)
             if rise < 0 or (here.converged and rise <= 1e-12 * abs(best.value)):
                 best = here._replace(value=min(here.value, best.value))
-                improved = n_iter
-            elif n_iter >= improved + PATIENCE and rise > 1e-9 * abs(best.value):
+            if looks.lead_nowhere(n_iter, here.value, best.value):
                 course.length = course.length / 2
-                improved = n_iter
             if not here.value <= limit + 1e-9 * abs(limit):
                 # the first pass may just be too noisy without a memory
                 course = Course(best.w, course.length / 2 if warm else course.length)
@@ -186,6 +183,8 @@ class _Looks:
         self.next = PATIENCE
         self.mean_value = np.inf
         self.value_alone = False
+        self.value = np.inf
+        self.fell = 0
 
     def are_due(self, n_iter: int, mean_value: float) -> bool:
         """Whether to evaluate the point after a pass; `value_alone` says whether without the
@@ -200,6 +199,16 @@ class _Looks:
             self.next = n_iter + PATIENCE
             self.value_alone = falls and n_iter < self.max_iter
         return due
+
+    def lead_nowhere(self, n_iter: int, value: float, lowest: float) -> bool:
+        """Whether the value has not fallen since the last look, and is not the lowest one."""
+        if value < self.value or value <= lowest:
+            self.fell = n_iter
+        self.value = value
+        nowhere = n_iter >= self.fell + PATIENCE and value - lowest > 1e-9 * abs(lowest)
+        if nowhere:
+            self.fell = n_iter
+        return nowhere
 
 
 def _begun(
