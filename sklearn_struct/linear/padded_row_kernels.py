@@ -161,7 +161,9 @@ def rows_scatter(
                     if at(indices, p) >= n_rows:
                         break  # values of hot rows come first
                     if masked:  # a table of all rows, larger than a cache
-                        later = np.int64(at(indices, p + AHEAD)) * stride + i
+                        row = np.int64(at(indices, p + AHEAD))
+                        prefetch(masks, (row * P + k) // LANES)
+                        later = row * stride + i
                         prefetch(table, later)
                         if wide:
                             prefetch(table, later + LANES)

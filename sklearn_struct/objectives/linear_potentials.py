@@ -361,6 +361,7 @@ class LinearPotentials:
         self.node_map.forward(parts.node, block.tokens, node, scales)
         cliques: list[np.ndarray | None] = []
         tables = []
+        typed = scales.astype(W.dtype)
         for f, clique_map in enumerate(self.clique_maps):
             table = None
             if clique_map:
@@ -370,7 +371,7 @@ class LinearPotentials:
             cliques.append(table)
             columns = parts.columns[f].reshape(len(scales), -1)
             # one vector is taken as it is
-            of_columns = columns.copy() if scales is ONE else scales.astype(W.dtype)[None] @ columns
+            of_columns = columns.copy() if scales is ONE else np.dot(typed, columns)[None]
             tied = self.ties[f]
             tables.append(of_columns if tied is None else tied.spread(of_columns))
         return node, cliques, tables, parts.intercept[: self.n_free]

@@ -57,7 +57,7 @@ SMALL = 100_000  # derivatives to remember, for which float32 would save nothing
 ENOUGH = 1e-4
 # times tol: how far above the optimum, relatively, the objective may at most be in the end
 CERTAIN = 10.0
-PATIENCE = 4  # passes between two evaluations; where the second is no better, steps are halved
+PATIENCE = 4  # passes between two evaluations; where the value does not fall, steps are halved
 # share of the value that a pass takes off, as long as evaluations can wait; as long again, at most
 STEEP = 0.01
 KNOWN = 4  # passes that have been made, where an earlier call has left its memory
