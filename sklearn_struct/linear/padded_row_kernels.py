@@ -161,9 +161,7 @@ def rows_scatter(
                     if at(indices, p) >= n_rows:
                         break  # values of hot rows come first
                     if masked:  # a table of all rows, larger than a cache
-                        row = np.int64(at(indices, p + AHEAD))
-                        prefetch(masks, (row * P + k) // LANES)
-                        later = row * stride + i
+                        later = np.int64(at(indices, p + AHEAD)) * stride + i
                         prefetch(table, later)
                         if wide:
                             prefetch(table, later + LANES)

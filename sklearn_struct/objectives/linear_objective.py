@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from sklearn_struct.compiled.threads import N_PARTS, go_on
 from sklearn_struct.containers.memory_checks import give_back
@@ -189,20 +188,13 @@ class LinearObjective(OnThreads):
         W = self.potentials.expand(w, self._W)
         loss, value = self._settle(W)
         losses = self._value
-        # where solvers begin there is nothing to multiply
-        at_zero = self.potentials.kinds is None and not np.any(w)
-        dtype = self.potentials.dtype
 
         def of_block(b: int) -> None:
             go_on()
             block = self.blocks[b]
             with np.errstate(over="ignore", invalid="ignore"):
-                if at_zero:
-                    theta = self._zeros(block, dtype, dtype)
-                else:
-                    theta = self.potentials.forward(W, block)
-                gradient = self._zeros(block, self._of_nodes(loss), np.float64)
-                loss(self._batch(theta, block), gradient, losses[block.examples])
+                batch = self._batch(self.potentials.forward(W, block), block)
+                loss(batch, self._room(block, self._of_nodes(loss)), losses[block.examples])
 
         self.threads.map(of_block, len(self.blocks))
         return self._mean(losses, value)
@@ -248,12 +240,12 @@ class LinearObjective(OnThreads):
         # `losses` are without weights, derivatives with them
         return (value + float(np.dot(self.data.weight, losses))) / self.total_weight
 
-    def _zeros(self, block: Block, of_nodes: DTypeLike, of_cliques: DTypeLike) -> Potentials:
-        """Zeros in the shape of a block's potentials."""
+    def _room(self, block: Block, of_nodes: np.dtype) -> Potentials:
+        """Zeros, to which derivatives in the potentials of a block are added."""
         n_nodes = block.tokens.stop - block.tokens.start
         node = np.zeros((n_nodes, self.potentials.n_labels), of_nodes)
         cliques = [
-            np.zeros((self.potentials.n_rows(block, f), width), of_cliques)
+            np.zeros((self.potentials.n_rows(block, f), width))
             for f, width in enumerate(self.potentials.widths)
         ]
         return Potentials(node, tuple(cliques))

@@ -53,4 +53,4 @@ def convex_concave(
 
 
 def _value(objective: HiddenTerms, w: np.ndarray, l2: float) -> float:
-    return objective.value_and_grad(w)[0] + l2 / 2 * float(np.dot(w, w))
+    return objective.value(w) + l2 / 2 * float(np.dot(w, w))

@@ -56,7 +56,7 @@ def frank_wolfe(
             "'frank-wolfe' begins at zero; leave out init and warm_start, or use 'sgd'"
         )
     course = _Course(objective, l2)
-    best = Result(w0.copy(), objective.value_and_grad(w0)[0], 0, False, np.inf)
+    best = Result(w0.copy(), objective.value(w0), 0, False, np.inf)
     best = best._replace(gap=best.value - course.lower_bound(w0))
     mean = w0.copy()
     while best.n_iter < max_iter and not best.converged:
@@ -64,7 +64,7 @@ def frank_wolfe(
         w = objective.compress(course.W)
         mean += 2.0 / (best.n_iter + 2) * (w - mean)
         for point in (w, mean):
-            value = objective.value_and_grad(point)[0] + l2 / 2 * float(np.dot(point, point))
+            value = objective.value(point) + l2 / 2 * float(np.dot(point, point))
             if value < best.value:
                 best = best._replace(w=point.copy(), value=value)
         # the bound never falls but by rounding, so the gap is that of the best point of all

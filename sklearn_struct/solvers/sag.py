@@ -41,7 +41,7 @@ from sklearn_struct.solvers.objective_protocols import SumOfTerms
 from sklearn_struct.solvers.owlqn import pseudo_gradient
 from sklearn_struct.solvers.result import Callback, Result
 from sklearn_struct.solvers.sag_iterate import Iterate
-from sklearn_struct.solvers.step_lengths import Course, Curvature
+from sklearn_struct.solvers.step_lengths import PATIENCE, Course, Curvature
 
 __all__ = ["Remembered", "evaluate", "sag"]
 
@@ -57,9 +57,7 @@ SMALL = 100_000  # derivatives to remember, for which float32 would save nothing
 ENOUGH = 1e-4
 # times tol: how far above the optimum, relatively, the objective may at most be in the end
 CERTAIN = 10.0
-PATIENCE = 4  # passes between two evaluations; where the value does not fall, steps are halved
-# share of the value that a pass takes off, as long as evaluations can wait; as long again, at most
-STEEP = 0.01
+STEEP = 0.01  # share of the value; while a pass takes off more, evaluations wait twice as long
 KNOWN = 4  # passes that have been made, where an earlier call has left its memory
 
 
@@ -106,14 +104,16 @@ def sag(
 
     An iteration is one pass over the terms. Stops when no entry of the (pseudo-)gradient exceeds
     `tol` and, with an L2 penalty, ``||gradient||**2 / (2 * l2)``, which bounds what penalised
-    entries have left to gain, not 10 `tol` of the value. Of unpenalised ones nothing says so. These
-    are evaluated in the end, and four passes after the last time; later, but after eight, while
-    each pass lowers the mean of the values that terms had when they were last visited by a
-    hundredth. `callback` is given the best point evaluated so far. From a start other than zero,
-    which must not be worse than zero, the first pass only fills the memory. Where the value stays,
-    or evaluated points lie to and fro, steps get shorter; where it is above those at the start and
-    at zero, the best point is taken up again. `memory` is left as it is in the end; where an
-    earlier call has left one, no pass fills it.
+    entries have left to gain, not 10 `tol` of the value. Of unpenalised ones nothing says so.
+
+    Points are evaluated in the end, and every four passes; every eight, and without the gradient,
+    while each pass lowers the mean of the terms' last values by a hundredth. `callback` is given
+    the best point evaluated so far. From a start other than zero, which must not be worse than
+    zero, the first pass only fills the memory. Where the value stays, or evaluated points lie to
+    and fro, steps get shorter; where it is above those at the start and at zero, the best point is
+    taken up again.
+
+    `memory` is left as it is in the end; where an earlier call has left one, no pass fills it.
     `hopeless` is asked after each evaluation, with the passes made and the least of all largest
     entries of gradients, whether to give up. If `sampled`, large memories keep samples, which save
     memory and lead near the optimum, not to it.
@@ -149,8 +149,7 @@ def sag(
                 iterate.refine(dtype)
             if rise < 0 or (here.converged and rise <= 1e-12 * abs(best.value)):
                 best = here._replace(value=min(here.value, best.value))
-            if looks.lead_nowhere(n_iter, here.value, best.value):
-                course.length = course.length / 2
+            course.come_to(n_iter, here.value, best.value)
             if not here.value <= limit + 1e-9 * abs(limit):
                 # the first pass may just be too noisy without a memory
                 course = Course(best.w, course.length / 2 if warm else course.length)
@@ -183,8 +182,6 @@ class _Looks:
         self.next = PATIENCE
         self.mean_value = np.inf
         self.value_alone = False
-        self.value = np.inf
-        self.fell = 0
 
     def are_due(self, n_iter: int, mean_value: float) -> bool:
         """Whether to evaluate the point after a pass; `value_alone` says whether without the
@@ -199,16 +196,6 @@ class _Looks:
             self.next = n_iter + PATIENCE
             self.value_alone = falls and n_iter < self.max_iter
         return due
-
-    def lead_nowhere(self, n_iter: int, value: float, lowest: float) -> bool:
-        """Whether the value has not fallen since the last look, and is not the lowest one."""
-        if value < self.value or value <= lowest:
-            self.fell = n_iter
-        self.value = value
-        nowhere = n_iter >= self.fell + PATIENCE and value - lowest > 1e-9 * abs(lowest)
-        if nowhere:
-            self.fell = n_iter
-        return nowhere
 
 
 def _begun(

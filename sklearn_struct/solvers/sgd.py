@@ -269,7 +269,7 @@ def sgd_pass(
 
 def _penalised(objective: SumOfTerms, w: np.ndarray, l2: float) -> float:
     penalised = w[: objective.size - objective.n_free]
-    return objective.value_and_grad(w)[0] + l2 / 2 * float(np.dot(penalised, penalised))
+    return objective.value(w) + l2 / 2 * float(np.dot(penalised, penalised))
 
 
 def _is_flat(objective: SumOfTerms, w: np.ndarray, l2: float, tol: float) -> bool:

@@ -11,7 +11,9 @@ from numpy.typing import DTypeLike
 
 from sklearn_struct.solvers.objective_protocols import SumOfTerms
 
-__all__ = ["Course", "Curvature"]
+__all__ = ["PATIENCE", "Course", "Curvature"]
+
+PATIENCE = 4  # passes between two evaluations; where the value does not fall, steps are halved
 
 LONGEST_MOVE = 4.0  # by which a step may change potentials of its term
 NOTHING = 1e-200  # squared gradient of a term that says nothing of its curvature
@@ -83,6 +85,8 @@ class Course:
         self.w = w
         self.way = np.zeros(0, WAY)
         self.length = length
+        self.value = np.inf
+        self.fell = 0  # the pass after which the value was seen to fall
 
     def follow(self, w: np.ndarray) -> np.ndarray | None:
         """Take in the next point; return how much farther a straight way seems to lead."""
@@ -104,3 +108,14 @@ class Course:
         # if ways go on shrinking by it, the rest of them is ratio / (1 - ratio) times this
         ratio = (now / then) ** 0.5
         return (FARTHEST if ratio >= FARTHEST / (1 + FARTHEST) else ratio / (1 - ratio)) * self.way
+
+    def come_to(self, n_iter: int, value: float, lowest: float) -> None:
+        """Take in the value of the point; halve the steps if it is not the lowest one, and has not
+        fallen since the last point.
+        """
+        if value < self.value or value <= lowest:
+            self.fell = n_iter
+        self.value = value
+        if n_iter >= self.fell + PATIENCE and value - lowest > 1e-9 * abs(lowest):
+            self.length /= 2
+            self.fell = n_iter

@@ -85,7 +85,7 @@ def test_value_by_enumeration(model):
     value, _ = objective.value_and_grad(w)
     assert isinstance(value, float)
     assert value == pytest.approx(by_enumeration(model, w, WEIGHTS), abs=1e-10)
-    # without the gradient the same to the last bit, and so at zero, where nothing is multiplied
+    # without the gradient the same to the last bit
     assert objective.value(w) == value
     assert objective.value(0 * w) == objective.value_and_grad(0 * w)[0]
 

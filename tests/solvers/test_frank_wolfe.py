@@ -36,6 +36,9 @@ class Hinges(contracts.Hinges):
         value = np.maximum(self.margin - self.A @ w, 0.0).mean()
         return float(value), -(wrong @ self.A) / self.n_terms
 
+    def value(self, w):
+        return self.value_and_grad(w)[0]
+
     def forward(self, W, i, scale):
         return np.array([super().forward(W, i, scale)])
 
@@ -118,6 +121,9 @@ class Distances:
         # at a point there is none
         directions = ways / np.maximum(lengths, TINY)[:, None]
         return lengths.mean(), directions.mean(axis=0)
+
+    def value(self, w):
+        return self.value_and_grad(w)[0]
 
     def forward(self, W, i, scale):
         return scale * W

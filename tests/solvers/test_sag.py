@@ -311,17 +311,6 @@ def test_a_point_whose_value_still_falls_can_wait(steep, expected, monkeypatch):
     assert found.n_iter == 18
 
 
-def test_steps_are_halved_where_points_do_not_come_down():
-    """Above the lowest value, and not below the last one."""
-    looks = module._Looks(100, np.inf)
-    values = [5.0, 7.0, 6.5, 6.0, 6.2, 5.5, 5.4, 5.4, 4.0]
-    halved = []
-    for n, value in enumerate(values, 1):
-        lowest = min(values[:n])
-        halved.append(looks.lead_nowhere(module.PATIENCE * n, value, lowest))
-    assert halved == [False, True, False, False, True, False, False, True, False]
-
-
 def test_the_gradient_where_nothing_is_better_than_zero(monkeypatch):
     """At first only the value there is known."""
     objective = chains()
