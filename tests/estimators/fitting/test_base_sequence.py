@@ -619,15 +619,20 @@ def test_solvers_without_an_l1_penalty(solver):
 def test_interrupted_fit_leaves_no_trace(monkeypatch, solver, n_jobs):
     models = both()
     calls = []
-    value_and_grad = LinearObjective.value_and_grad
 
-    def interrupted(self, w):
-        calls.append(w)
-        if len(calls) % 3 == 0:
-            raise KeyboardInterrupt
-        return value_and_grad(self, w)
+    def interrupted(evaluation):
+        def third_stops(self, w):
+            calls.append(w)
+            if len(calls) % 3 == 0:
+                raise KeyboardInterrupt
+            return evaluation(self, w)
 
-    monkeypatch.setattr(LinearObjective, "value_and_grad", interrupted)
+        return third_stops
+
+    # a stochastic solver asks for values alone, too
+    for name in ("value_and_grad", "value"):
+        evaluation = getattr(LinearObjective, name)
+        monkeypatch.setattr(LinearObjective, name, interrupted(evaluation))
     for model in models:
         model.set_params(solver=solver, n_jobs=n_jobs, tol=0)
         fails_without_a_trace(model, NUMBERS, NUMBERS_Y, KeyboardInterrupt, "^$")
