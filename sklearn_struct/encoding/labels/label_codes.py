@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from itertools import chain
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import chain, count
 from numbers import Number
 from typing import Any, TypeGuard
 
@@ -16,11 +17,13 @@ from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, Unkno
 
 __all__ = [
     "as_labels",
+    "classes_and_codes",
     "decode",
     "encode",
     "flatten",
     "is_hashable",
     "is_itself",
+    "numbered",
     "place",
     "unique_labels",
 ]
@@ -56,10 +59,33 @@ def as_labels(labels: np.ndarray) -> list[Any]:
     return list(labels) if labels.dtype.kind in "mM" else labels.tolist()
 
 
-def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+def numbered(labels: list[Any]) -> tuple[list[Any], np.ndarray] | None:
+    """The distinct labels, as they first occur, and which of them each label is (int32); None where
+    some cannot be hashed.
+    """
+    numbers: defaultdict[Any, int] = defaultdict(count().__next__)
+    try:
+        # one look at each of many labels: they are far apart in memory
+        which = np.fromiter(map(numbers.__getitem__, labels), np.int32, len(labels))
+    except TypeError:
+        return None
+    return list(numbers), which
+
+
+def classes_and_codes(
+    labels: list[Any], offsets: np.ndarray, distinct: list[Any], which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """``classes_`` and codes (int32), of labels that are `numbered`."""
+    classes = unique_labels(labels, offsets, distinct)
+    return classes, encode(distinct, classes, offsets)[which]
+
+
+def unique_labels(
+    labels: list[Any], offsets: np.ndarray, distinct: Iterable[Any] | None = None
+) -> np.ndarray:
     """The distinct labels, sorted: ``classes_``."""
     try:
-        distinct = set(labels)
+        distinct = set(labels) if distinct is None else distinct
     except TypeError:
         position = next(p for p, label in enumerate(labels) if not is_hashable(label))
         hint = "; of a row of 0 and 1 take numpy.argmax" if is_list(labels[position]) else ""

@@ -12,7 +12,7 @@ from sklearn_struct.encoding.labels import label_codes
 from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError, UnknownLabelError
 
-__all__ = ["encode", "flatten", "is_partial", "known_labels", "masks", "options"]
+__all__ = ["encode", "flatten", "gather", "is_partial", "known_labels", "masks", "options"]
 
 
 # A label, None, or a set of labels.
@@ -20,13 +20,10 @@ Entry: TypeAlias = Label | set[Label] | frozenset[Label]
 
 
 def flatten(y: SequenceInput | None, offsets: np.ndarray) -> list[Any]:
-    """All labels of y, None where there is none, after a check that y has the lengths of X."""
-    lengths = np.diff(offsets).tolist()
-    if y is None:
-        return [None] * sum(lengths)
-    if is_list(y) and len(y) == len(lengths):
-        y = [[None] * n if labels is None else labels for labels, n in zip(y, lengths)]
-    labels = label_codes.flatten(y, offsets)
+    """All labels of y, None where there is none, after a check that y has the lengths of X, and
+    that no set is empty or has None.
+    """
+    labels = gather(y, offsets)
     for position, entry in enumerate(labels if is_partial(labels) else ()):
         if _is_set(type(entry)) and (not entry or None in entry):
             what = "has None" if entry else "is empty"
@@ -34,6 +31,16 @@ def flatten(y: SequenceInput | None, offsets: np.ndarray) -> list[Any]:
                 f"{label_codes.place(position, offsets)}: the set of labels {what}"
             )
     return labels
+
+
+def gather(y: SequenceInput | None, offsets: np.ndarray) -> list[Any]:
+    """The same, without a look at the labels."""
+    lengths = np.diff(offsets).tolist()
+    if y is None:
+        return [None] * sum(lengths)
+    if is_list(y) and len(y) == len(lengths):
+        y = [[None] * n if labels is None else labels for labels, n in zip(y, lengths)]
+    return label_codes.flatten(y, offsets)
 
 
 def is_partial(labels: list[Any]) -> bool:

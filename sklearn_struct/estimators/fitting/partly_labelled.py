@@ -29,8 +29,16 @@ class BasePartlyLabelled(BaseTrained):
         """
         if y is None:
             return self._read_y(y, sequences, reset)  # which says that it is needed
+        y = as_list(y)
         offsets = sequences.X.offsets
-        flat = self._flat_labels(as_list(y), offsets, sequences.flat)
+        if reset and not sequences.flat:
+            flat = partial_labels.gather(y, offsets)
+            numbered = label_codes.numbered(flat)
+            # labels that are all known are the rule, and looked at once
+            if numbered and not partial_labels.is_partial(numbered[0]):
+                self.classes_, codes = label_codes.classes_and_codes(flat, offsets, *numbered)
+                return codes
+        flat = self._flat_labels(y, offsets, sequences.flat)
         if not partial_labels.is_partial(flat):
             return self._known_codes(flat, offsets, reset, unseen)
         if reset:

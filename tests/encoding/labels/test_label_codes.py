@@ -14,7 +14,14 @@ from sklearn.exceptions import DataConversionWarning
 
 from sklearn_struct import LinearChainCRF, SequenceArray
 from sklearn_struct.containers.ragged import object_array
-from sklearn_struct.encoding.labels.label_codes import decode, encode, flatten, unique_labels
+from sklearn_struct.encoding.labels.label_codes import (
+    classes_and_codes,
+    decode,
+    encode,
+    flatten,
+    numbered,
+    unique_labels,
+)
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 OFFSETS = np.array([0, 2, 2, 5])
@@ -44,6 +51,33 @@ def test_flatten_gives_python_numbers():
     flat = flatten(np.array([[1, 2], [3, 4]]), np.array([0, 2, 4]))
     assert flat == [1, 2, 3, 4]
     assert {type(label) for label in flat} == {int}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["b", "a", "b", "c", "a"],
+        [1, True, 1.0, 0, 2],
+        [(1, 2), (0,), (1, 2), (), (0, 3)],
+        [np.str_("b"), "b", "a", np.str_("c"), "a"],
+    ],
+)
+def test_classes_and_codes_at_once(labels):
+    distinct, which = numbered(labels)
+    assert [distinct[i] for i in which] == labels
+    assert distinct == list(dict.fromkeys(labels))
+    classes, codes = classes_and_codes(labels, OFFSETS, distinct, which)
+    expected = unique_labels(labels, OFFSETS)
+    np.testing.assert_array_equal(classes, expected)
+    assert classes.dtype == expected.dtype
+    assert codes.dtype == np.int32
+    np.testing.assert_array_equal(codes, encode(labels, expected, OFFSETS))
+
+
+def test_what_cannot_be_hashed_is_not_numbered():
+    assert numbered(["a", {"a", "b"}]) is None
+    assert numbered([]) == ([], pytest.approx(np.zeros(0)))
+    assert numbered([None, frozenset("ab"), None])[0] == [None, frozenset("ab")]
 
 
 @pytest.mark.parametrize(
