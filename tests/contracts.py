@@ -565,6 +565,21 @@ def check_loss_inputs_stay(loss, rng, shared, order=1):
         np.testing.assert_array_equal(array, kept)
 
 
+def check_value_alone(loss, rng, shared, order=1):
+    """To the last digit as with derivatives; inputs stay."""
+    potentials, y, structure = labelled_chains(rng, shared, order)
+    weight = np.array([1.0, 0.0, 2.0, 0.5])
+    expected, _ = evaluate(loss, potentials, y, structure, weight)
+    given = arrays_of((potentials, y, structure, weight))
+    before = copies(*given)
+    value = np.full(4, np.nan)
+    room = mapped(lambda table: np.zeros(table.shape), potentials)
+    loss.write_value(Batch(potentials, evidence(y), structure, weight), room, value)
+    np.testing.assert_array_equal(value, expected)
+    for array, kept in zip(given, before):
+        np.testing.assert_array_equal(array, kept)
+
+
 def check_second_derivative(loss, rng, shared, order=1):
     """For losses that serve Newton's method."""
     potentials, y, structure = labelled_chains(rng, shared, order)
@@ -601,6 +616,7 @@ LOSS_CHECKS = [
     check_loss_examples_do_not_see_each_other,
     check_empty_example_costs_nothing,
     check_loss_inputs_stay,
+    check_value_alone,
 ]
 
 

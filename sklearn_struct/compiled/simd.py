@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 import typing
 from collections.abc import Callable
+from ctypes import addressof, c_char
 from typing import Any, TypeAlias, TypeVar
 
 import numba
@@ -85,8 +86,9 @@ def workspace(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray:
     n = math.prod(shape)
     size = np.dtype(dtype).itemsize
     memory = np.empty(n + 64 // size, dtype)
-    # a vector across two cache lines costs two loads
-    start = -memory.__array_interface__["data"][0] % 64 // size
+    # a vector across two cache lines costs two loads; numpy's own ways to the address take longer
+    # than to make the array
+    start = -addressof(c_char.from_buffer(memory.data)) % 64 // size
     return memory[start : start + n].reshape(shape)
 
 

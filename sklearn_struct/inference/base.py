@@ -160,11 +160,18 @@ class Inference(ABC):
         self.argmax(potentials, structure, labels, score)
         return score
 
-    def log_partition(self, potentials: Potentials, structure: Structure) -> np.ndarray:
-        """log Z of each example, without the marginals."""
+    def log_partition(
+        self, potentials: Potentials, structure: Structure, weight: np.ndarray | None = None
+    ) -> np.ndarray:
+        """log Z of each example, without the marginals; to the last digit as `marginals` writes it
+        where tables of its `out` are shaped as those of the potentials.
+
+        Weight 0 skips an example, whose log Z is 0.
+        """
         n = structure.n_examples
         log_Z = np.empty(n)
-        self.marginals(potentials, structure, np.ones(n), zeros(potentials), log_Z)
+        weight = np.ones(n) if weight is None else weight
+        self.marginals(potentials, structure, weight, zeros(potentials), log_Z)
         return log_Z
 
     def scores(

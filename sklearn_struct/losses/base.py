@@ -65,6 +65,12 @@ class Loss(ABC):
         Weight 0 skips an example. A table of `out` with one row takes the sum over its family.
         """
 
+    def write_value(self, batch: Batch, room: Potentials, value: np.ndarray) -> None:
+        """Write the loss of each example, to the last digit as a call does; where derivatives would
+        be added is room, of which nothing is read afterwards.
+        """
+        self(batch, room, value)
+
     def hess_vec(self, batch: Batch, direction: Potentials, out: Potentials) -> None:
         """Add ``weight[i]`` times the second derivative in a direction to `out`."""
         raise NotImplementedError(f"{type(self).__name__} has no second derivative")

@@ -182,8 +182,8 @@ class LinearObjective(OnThreads):
         return self._settled_value_and_grad(W, *self._settle(W))
 
     def value(self, w: np.ndarray) -> float:
-        """The weighted mean loss alone, in two thirds of the time, and without the room for
-        derivatives of all nodes.
+        """The weighted mean loss alone, to the last digit, in half of the time or less, and without
+        the room for derivatives of all nodes.
         """
         W = self.potentials.expand(w, self._W)
         loss, value = self._settle(W)
@@ -194,7 +194,8 @@ class LinearObjective(OnThreads):
             block = self.blocks[b]
             with np.errstate(over="ignore", invalid="ignore"):
                 batch = self._batch(self.potentials.forward(W, block), block)
-                loss(batch, self._room(block, self._of_nodes(loss)), losses[block.examples])
+                room = self._room(block, self._of_nodes(loss))
+                loss.write_value(batch, room, losses[block.examples])
 
         self.threads.map(of_block, len(self.blocks))
         return self._mean(losses, value)

@@ -20,7 +20,7 @@ from sklearn_struct.inference.chains import (
     second_order_decoding,
     second_order_tangent,
 )
-from sklearn_struct.inference.chains.flat_tuples import PairRows, links, tables
+from sklearn_struct.inference.chains.flat_tuples import Links, PairRows, Pairs, links, tables
 
 __all__ = ["Chain"]
 
@@ -76,6 +76,21 @@ class Chain(Inference):
             lambda: products.marginals(tables(potentials), links(structure), weight, room, log_Z),
             2 * _steps(potentials),
         )
+
+    def log_partition(
+        self, potentials: Potentials, structure: Structure, weight: np.ndarray | None = None
+    ) -> np.ndarray:
+        """log Z of each sequence; see `Inference.log_partition`."""
+        if len(potentials.cliques) > 1:
+            return super().log_partition(potentials, structure, weight)
+        log_Z = np.empty(structure.n_examples)
+        weight = np.ones(len(log_Z)) if weight is None else weight
+        scores = Pairs(potentials.node, potentials.cliques[0])
+        pairs = Links(structure.offsets, *structure.families[0])
+        patiently(
+            lambda: first_order.log_partition(scores, pairs, weight, log_Z), _steps(potentials)
+        )
+        return log_Z
 
     def expectations(
         self,

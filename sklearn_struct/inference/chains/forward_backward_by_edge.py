@@ -5,8 +5,6 @@ It goes edge by edge. Pieces that it shares with `first_order` are here, too.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sklearn_struct.compiled.kernel import inlined, kernel
@@ -37,10 +35,10 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.compiled.small_products import matrix_times_row, rows_times_matrix
 from sklearn_struct.inference.chains.flat_tuples import Links, PairRows, Pairs
+from sklearn_struct.inference.chains.lattice import Lattice
 from sklearn_struct.inference.chains.time_major import Steps
 
 __all__ = [
-    "Lattice",
     "absorb",
     "add_by_row",
     "add_marginals",
@@ -50,24 +48,6 @@ __all__ = [
     "forward",
     "weigh",
 ]
-
-
-class Lattice(NamedTuple):
-    """What forward-backward stores; rows stand as `steps` says, are padded to P numbers and stored
-    flat.
-    """
-
-    # u_t = exp(node - its row's maximum); the backward pass makes it v_t = u_t * beta_t / c_t
-    U: np.ndarray
-    A: np.ndarray  # alpha_t = (alpha_{t-1} E) * u_t / c_t, which sums to 1
-    B: np.ndarray  # beta_t = E v_{t+1}; alpha_t * beta_t are the marginals
-    norms: np.ndarray  # c_t
-    E: np.ndarray  # (P * P,) exp(edge - its maximum), of one edge at a time unless all share it
-    E_T: np.ndarray  # its transpose, where all share it
-    pairs: np.ndarray  # zeros, for sums over edges that share E
-    mass: np.ndarray  # room for a product of norms of each sequence
-    # of each sequence: the largest range of a token's scores + that of an edge's
-    spread: np.ndarray
 
 
 @inlined

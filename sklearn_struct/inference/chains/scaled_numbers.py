@@ -29,7 +29,8 @@ from sklearn_struct.compiled.simd import (
 )
 from sklearn_struct.compiled.small_products import rows_times_matrix
 from sklearn_struct.inference.chains.flat_tuples import Links, Pairs
-from sklearn_struct.inference.chains.forward_backward_by_edge import Lattice, exp_table
+from sklearn_struct.inference.chains.forward_backward_by_edge import exp_table
+from sklearn_struct.inference.chains.lattice import Lattice
 from sklearn_struct.inference.chains.time_major import Steps
 
 __all__ = ["are_possible", "distrust", "is_safe"]

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_struct.compiled.kernel import kernel
+from sklearn_struct.compiled.kernel import inlined
 
-__all__ = ["Steps", "steps"]
+__all__ = ["Steps", "count_steps", "n_counts", "steps", "steps_in"]
 
 
 class Steps(NamedTuple):
@@ -30,20 +30,31 @@ def steps(offsets: np.ndarray, weight: np.ndarray | None = None) -> Steps:
     # of a single sentence calls cost most
     if len(offsets) == 2 and n_tokens and (weight is None or weight[0] != 0.0):
         return Steps(np.arange(n_tokens + 1), np.zeros(1, np.int64))
-    if weight is None:
-        weight = np.ones(len(offsets) - 1)
-    alive, first = np.zeros((2, n_tokens + 1), np.int64)
-    order = np.empty(len(weight), np.int64)
-    longest, n = _steps(offsets, weight, alive, first, order)
-    return Steps(first[: longest + 1], order[:n])
-
-
-@kernel
-def _steps(
-    offsets: np.ndarray, weight: np.ndarray, alive: np.ndarray, first: np.ndarray, order: np.ndarray
-) -> tuple[int, int]:
-    """Fill `first` and `order`; return last step and number of chains. `alive` is scratch."""
     n = len(offsets) - 1
+    if weight is None:
+        weight = np.ones(n)
+    counts = np.empty(n_counts(n_tokens, n), np.int64)
+    count_steps(offsets, weight, counts)
+    return steps_in(counts, n)
+
+
+def n_counts(n_tokens: int, n_chains: int) -> int:
+    """How many integers `count_steps` needs."""
+    return 2 + 2 * (n_tokens + 1) + n_chains
+
+
+@inlined
+def count_steps(offsets: np.ndarray, weight: np.ndarray, counts: np.ndarray) -> None:
+    """Write to `counts` what `steps_in` finds there: last step and number of chains, `first` and
+    `order`; what is behind them is scratch.
+    """
+    n = len(offsets) - 1
+    n_first = offsets[n] - offsets[0] + 1
+    first = counts[2 : 2 + n_first]
+    order = counts[2 + n_first : 2 + n_first + n]
+    alive = counts[2 + n_first + n :]
+    first[0] = 0
+    alive[:] = 0
     longest = 0
     for i in range(n):  # of each length the number of chains, then of those that are longer
         if weight[i] != 0.0:
@@ -57,7 +68,8 @@ def _steps(
         of_this_length = alive[t]
         alive[t] = longer
         longer += of_this_length
-    n_chains = alive[0]
+    counts[0] = longest
+    counts[1] = alive[0]
     for t in range(longest):
         first[t + 1] = first[t] + alive[t]
     for i in range(n):
@@ -65,4 +77,11 @@ def _steps(
         if weight[i] != 0.0 and T > 0:
             order[alive[T]] = i
             alive[T] += 1
-    return longest, n_chains
+
+
+def steps_in(counts: np.ndarray, n_chains: int) -> Steps:
+    """What `count_steps` has written for so many chains."""
+    n_first = (len(counts) - 2 - n_chains) // 2
+    first = counts[2 : 3 + counts[0]]
+    order = counts[2 + n_first : 2 + n_first + counts[1]]
+    return Steps(first, order)
