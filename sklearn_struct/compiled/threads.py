@@ -121,10 +121,10 @@ class Pool:
 
     @property
     def n_pieces(self) -> int:
-        """Into how many pieces work is cut whose results do not depend on that: more for a thread
-        let threads end at the same time, and each takes time to begin.
+        """Into how many pieces work is cut whose results do not depend on that: some for each of
+        several threads let them end at the same time, and each takes time to begin.
         """
-        return min(N_PARTS, PIECES * self.n_threads)
+        return min(N_PARTS, PIECES * self.n_threads) if self.n_threads > 1 else 1
 
     def __enter__(self) -> Pool:
         self._stack.enter_context(ONE_BLAS_THREAD)

@@ -36,7 +36,7 @@ from sklearn_struct.linear.padded_row_kernels import (
     singles_forward,
     singles_scatter,
 )
-from sklearn_struct.linear.pass_kernels import add_cold, add_hot, put, scores, singles_sum
+from sklearn_struct.linear.pass_kernels import add_cold, add_hot, add_singles, put, scores
 from sklearn_struct.linear.stored_values import (
     FEW,
     ROW,
@@ -221,7 +221,7 @@ class _RowsTranspose:
     """X' R, window by window; the rows of R are padded."""
 
     # written anew for each product
-    buffers: ClassVar[tuple[str, ...]] = ("R", "tables", "values", "sums", "few_sums")
+    buffers: ClassVar[tuple[str, ...]] = ("R", "tables", "sums", "few_sums", "single_sums")
 
     def __init__(self, of: RowsMap, dtype: np.dtype, windows: list[slice]) -> None:
         self.of = of
@@ -234,9 +234,9 @@ class _RowsTranspose:
         # thread
         self.windows = []
         for rows in windows:
-            cold, _ = columns_of(of.entries, rows, of.n_hot, np.diff(of.rows.bounds[of.n_hot :]))
+            cold = columns_of(of.entries, rows, of.n_hot, np.diff(of.rows.bounds[of.n_hot :]))
             among = rows if len(of.few.starts) else slice(0, 0)
-            few, _ = columns_of(of.few_values, among, 0, np.diff(of.few.bounds))
+            few = columns_of(of.few_values, among, 0, np.diff(of.few.bounds))
             # cut by stored values, not by features: these are of very different frequency
             self.windows.append(
                 _Window(
@@ -248,11 +248,8 @@ class _RowsTranspose:
                     even_parts(few.values.indptr, self.n_tables),
                 )
             )
-        every = slice(0, len(of.singles.indptr) - 1)
-        singles, self.places = columns_of(of.singles, every, 0, np.ones_like(of.single_pairs))
-        self.single_bounds = _short(singles.values.indptr)
-        self.of_singles = even_parts(self.single_bounds, self.n_tables)
-        self.single_pairs = of.single_pairs[singles.features]
+        # by the number of parts: which features are whose
+        self.of_singles = {1: np.array([[0, len(of.single_pairs)]])}
         self.begin()
 
     def begin(self) -> None:
@@ -267,7 +264,7 @@ class _RowsTranspose:
         # in the order of rows and of lists, as the compact one is not that of the tokens
         self.sums = np.empty(len(of.rows.labels))
         self.few_sums = np.empty(len(of.few.labels))
-        self.values = np.empty(self.single_bounds[-1], self.dtype)
+        self.single_sums = np.empty(len(of.single_pairs))
 
     def rest(self) -> None:
         """Give the room away until the next product."""
@@ -275,19 +272,8 @@ class _RowsTranspose:
             vars(self).pop(name, None)
 
     def put(self, R: np.ndarray, rows: slice, first: int) -> None:
-        """Keep the residuals of some rows of the window that begins with row `first`; those at
-        single numbers go where they are summed.
-        """
-        put(
-            R,
-            self.R,
-            (rows.start - first) * self.stride,
-            self.of.singles,
-            self.of.single_places,
-            rows.start,
-            self.places,
-            self.values,
-        )
+        """Keep the residuals of some rows of the window that begins with row `first`."""
+        put(R, self.R, (rows.start - first) * self.stride)
 
     def add(self, pool: Pool, w: int, out: np.ndarray) -> None:
         """Add ``X[rows].T @ R``, compact, of the rows of window w.
@@ -299,11 +285,11 @@ class _RowsTranspose:
         tokens = window.tokens
         cold = window.of_cold
         few = window.of_few
-        last = w == len(self.windows) - 1
 
         if w == 0:
             self.sums[:] = 0.0
             self.few_sums[:] = 0.0
+            self.single_sums[:] = 0.0
 
         def part(c: int) -> None:
             if w == 0:
@@ -331,14 +317,37 @@ class _RowsTranspose:
                 )
             if few[c, 1] > few[c, 0]:
                 few_sums(window.few, of.few, self.R, self.stride, few[c], self.few_sums)
-            if last:
-                singles_sum(
-                    self.values, self.single_bounds, self.single_pairs, self.of_singles[c], out
-                )
 
         pool.map(part, len(self.tables))
-        if last:
+        if len(of.single_pairs):
+            self._add_singles(pool, window.rows)
+        if w == len(self.windows) - 1:
             self._add_sums(out)
+
+    def _add_singles(self, pool: Pool, rows: slice) -> None:
+        """Add what some rows have of features with a single weight."""
+        of = self.of
+        R = self.R[: (rows.stop - rows.start) * self.stride]
+        # each part reads all values, so they are few; no sum depends on their number
+        n = pool.n_pieces
+        if n not in self.of_singles:
+            counts = counts_of(of.singles.indices[: of.singles.indptr[-1]], len(of.single_pairs))
+            self.of_singles[n] = even_parts(np.append(0, np.cumsum(counts)), n)
+        parts_of_singles = self.of_singles[n]
+
+        def part(c: int) -> None:
+            add_singles(
+                of.singles,
+                of.single_places,
+                of.width,
+                R,
+                self.stride,
+                rows.start,
+                parts_of_singles[c],
+                self.single_sums,
+            )
+
+        pool.map(part, n)
 
     def _add_sums(self, out: np.ndarray) -> None:
         """Add the sums over all windows, where weights stand one after the other."""
@@ -348,6 +357,7 @@ class _RowsTranspose:
         firsts = np.repeat(rows, np.diff(of.rows.bounds[: of.n_hot + 1]))
         self.sums[: len(firsts)] = hot[firsts + of.rows.labels[: len(firsts)]]
         add_lists(self.sums, of.rows, out)
+        out[of.single_pairs] = self.single_sums
         if len(self.few_sums):
             add_lists(self.few_sums, of.few, out)
 

@@ -32,7 +32,7 @@ from sklearn_struct.compiled.simd import (
 from sklearn_struct.linear.label_lists import LabelLists
 from sklearn_struct.linear.stored_values import AHEAD, Columns, Entries
 
-__all__ = ["add_cold", "add_hot", "put", "scores", "singles_sum"]
+__all__ = ["add_cold", "add_hot", "add_singles", "put", "scores"]
 
 
 @kernel
@@ -105,31 +105,14 @@ def _row(
 
 
 @kernel
-def put(
-    R: np.ndarray,
-    kept: np.ndarray,
-    o: int,
-    singles: Entries,
-    sources: np.ndarray,
-    first: int,
-    places: np.ndarray,
-    values: np.ndarray,
-) -> None:
-    """Keep the residuals of rows first, first + 1, ...: padded, from number o of `kept` on, and
-    those at single numbers in the `values` that are summed.
-    """
+def put(R: np.ndarray, kept: np.ndarray, o: int) -> None:
+    """Keep residuals: padded, from number o of `kept` on."""
     n, K = R.shape
     P = padded(K)
     for t in range(n):
         for k in range(0, K, LANES):
             x = cast(load_part(R, t * K + k, K - k, R.dtype.type(0)), kept)
             store(kept, o + t * P + k, x)
-    data = singles.data
-    step = singles.step
-    o = first * K
-    for p in range(singles.indptr[first], singles.indptr[first + n]):
-        prefetch(values, np.int64(at(places, p + AHEAD)))
-        set_at(values, at(places, p), at(data, p * step) * at(R, at(sources, p) - o))
 
 
 @kernel
@@ -217,12 +200,30 @@ def add_cold(
 
 
 @kernel
-def singles_sum(
-    values: np.ndarray, bounds: np.ndarray, pairs: np.ndarray, part: np.ndarray, grad: np.ndarray
+def add_singles(
+    X: Entries,
+    places: np.ndarray,
+    width: int,
+    R: np.ndarray,
+    stride: int,
+    first: int,
+    part: np.ndarray,
+    sums: np.ndarray,
 ) -> None:
-    for f in range(part[0], part[1]):
-        # in float64 and in the order of the tokens, whatever the float type and the threads
-        total = 0.0
-        for p in range(bounds[f], bounds[f + 1]):
-            total += values[p]
-        grad[pairs[f]] = total
+    """Add the products of some of the features with a single weight, from part[0] to before
+    part[1], and `R`, the padded residuals of rows first, first + 1, ...
+    """
+    indptr = X.indptr
+    indices = X.indices
+    data = X.data
+    step = X.step
+    low = part[0]
+    high = part[1]
+    for t in range(len(R) // stride):
+        row = t * stride - (first + t) * width
+        for p in range(indptr[first + t], indptr[first + t + 1]):
+            f = np.int64(at(indices, p))
+            if f >= low and f < high:
+                prefetch(sums, np.int64(at(indices, p + AHEAD)))
+                # in float64 and in the order of the tokens, whatever the float type and the threads
+                set_at(sums, f, at(sums, f) + at(data, p * step) * at(R, row + at(places, p)))

@@ -175,14 +175,11 @@ class Columns(NamedTuple):
     features: np.ndarray
 
 
-def columns_of(
-    X: Entries, rows: slice, first: int, n_weights: np.ndarray
-) -> tuple[Columns, np.ndarray]:
-    """The values of features first, first + 1, ... in some rows, and where each of the values of
-    these rows goes. They have so many weights each.
+def columns_of(X: Entries, rows: slice, first: int, n_weights: np.ndarray) -> Columns:
+    """The values of features first, first + 1, ... in some rows. They have so many weights each.
 
     Features that are alike stand together: processors guess when a loop ends that is as long as
-    the one before. As indices do, places go on for AHEAD more.
+    the one before.
     """
     bounds = X.indptr[rows.start : rows.stop + 1]
     start = int(bounds[0])
@@ -200,9 +197,8 @@ def columns_of(
     data = np.ones(n_values * X.step + 1, dtype=X.data.dtype)
     indices = np.zeros(n_values + AHEAD, dtype=np.int32)
     columns = Entries(indptr, indices, data, X.step)
-    places = np.zeros(stop - start + AHEAD, dtype=np.int32)
-    _transpose(X, rows.start, rows.stop, first, columns, place, places)
-    return Columns(columns, features.astype(np.int32)), places
+    _transpose(X, rows.start, rows.stop, first, columns, place)
+    return Columns(columns, features.astype(np.int32))
 
 
 @kernel
@@ -213,20 +209,17 @@ def _transpose(
     first: int,
     columns: Entries,
     place: np.ndarray,
-    places: np.ndarray,
 ) -> None:
-    """Fill the columns and places; `place` is where the next value of each feature goes."""
+    """Fill the columns; `place` is where the next value of each feature goes."""
     indptr = X.indptr
     indices = X.indices
     data = X.data
     step = X.step
     rows = columns.indices
-    start = indptr[first_row]
     for t in range(first_row, last_row):
         for p in range(indptr[t], indptr[t + 1]):
             f = indices[p] - first
             if f >= 0:
-                places[p - start] = place[f]
                 rows[place[f]] = t - first_row
                 columns.data[place[f] * step] = data[p * step]
                 place[f] += 1

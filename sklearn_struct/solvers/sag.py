@@ -277,8 +277,9 @@ def _look(
     if not isfinite(iterate.mean_value):
         return Result(course.w, np.inf, 0, False, steepest=np.inf)
     curvature.rest()
+    # what steps held is given back before others take as much
+    objective.rest()
     w = iterate.fold()
-    # what steps held is given back before an evaluation takes as much
     objective.rest()
     here = at(w)
     beyond = None if l1 else course.follow(here.w)

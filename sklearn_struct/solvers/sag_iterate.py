@@ -10,6 +10,7 @@ from sklearn_struct.solvers.objective_protocols import Derivatives, SumOfTerms
 __all__ = ["Iterate"]
 
 SMALLEST_SCALE = 1e-5  # beta, before the lazily scaled tables are written out
+PIECE = 1 << 12  # rows that are written at once: products of all would need as much room as V
 
 
 class Iterate:
@@ -158,8 +159,10 @@ class Iterate:
         for V, D in self.parts:
             # so far the step along D was only counted: all weights at every term would cost a pass
             # each
-            V -= self.s * D
-            V *= self.beta
+            for first in range(0, len(V), PIECE):
+                piece = slice(first, first + PIECE)
+                V[piece] -= self.s * D[piece]
+                V[piece] *= self.beta
         for (V, D), pull in zip(self.parts if self.l1 else [], self.pulls, strict=True):
             V += self.pulled * pull
             # soft thresholding by all steps since the last time at once

@@ -107,6 +107,10 @@ def test_fold_keeps_the_order_and_few_results(n_jobs, n):
     assert len(waiting) <= 1
 
 
+def test_pieces_of_work():
+    assert [Pool(n).n_pieces for n in (1, 2, 3, 9)] == [1, 8, 12, 16]
+
+
 def test_an_error_in_fold_reaches_the_caller():
     def both(a, b):
         raise ValueError("no sum")
