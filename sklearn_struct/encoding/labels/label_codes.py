@@ -92,7 +92,7 @@ def unique_labels(
         raise InputTypeError(
             f"{place(position, offsets)}: {labels[position]!r} cannot be a label{hint}"
         ) from None
-    if None in distinct:
+    if any(label is None for label in distinct):
         raise UnknownLabelError(
             f"{place(labels.index(None), offsets)}: the label is missing (None)"
         )

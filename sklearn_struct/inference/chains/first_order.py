@@ -104,7 +104,8 @@ def expectations(
 
 def _in_logarithms(potentials: Pairs, structure: Links, i: int, weight: float, out: Pairs) -> float:
     """As `log_marginals`, and quicker where tables are shared."""
-    if len(potentials.edge) > 1 or len(out.edge) > 1:
+    # sequences of one token have no edges, and a table of each edge no rows
+    if not len(potentials.edge) == len(out.edge) == 1:
         return log_marginals(potentials, structure, i, weight, out)
     first, end = structure.offsets[i : i + 2]
     return log_sums(*potentials, first, end, weight, False, *out)

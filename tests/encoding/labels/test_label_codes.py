@@ -74,6 +74,28 @@ def test_classes_and_codes_at_once(labels):
     np.testing.assert_array_equal(codes, encode(labels, expected, OFFSETS))
 
 
+def test_labels_that_compare_with_their_like_alone():
+    class Own:
+        def __init__(self, name):
+            self.name = name
+
+        def __hash__(self):
+            return hash(self.name)
+
+        def __eq__(self, other):
+            if not isinstance(other, Own):
+                raise ValueError("no such comparison")
+            return self.name == other.name
+
+        def __lt__(self, other):
+            return self.name < other.name
+
+    labels = [Own("b"), Own("a"), Own("b")]
+    classes, codes = classes_and_codes(labels, OFFSETS, *numbered(labels))
+    assert [label.name for label in classes] == ["a", "b"]
+    assert codes.tolist() == [1, 0, 1]
+
+
 def test_what_cannot_be_hashed_is_not_numbered():
     assert numbered(["a", {"a", "b"}]) is None
     assert numbered([]) == ([], pytest.approx(np.zeros(0)))

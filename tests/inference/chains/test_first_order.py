@@ -144,6 +144,17 @@ def test_scores_far_from_zero():
     np.testing.assert_allclose(moved.node, out.node, atol=1e-6)  # 1e9 leaves seven digits
 
 
+@pytest.mark.parametrize("score", [INF, -INF, np.nan])
+def test_a_table_without_rows_is_left_alone(score):
+    """Sequences of one token have no edges; what lies behind a table of each edge stays."""
+    memory = np.zeros((2, 9))
+    out = Potentials(np.zeros((1, 3)), (memory[:0],))
+    potentials = Potentials(np.full((1, 3), score), (np.zeros((1, 9)),))
+    with np.errstate(invalid="ignore"):
+        contracts.marginals(inference, potentials, chain(np.array([0, 1])), None, out)
+    np.testing.assert_array_equal(memory, 0.0)
+
+
 def test_what_is_forbidden_needs_no_logarithms(monkeypatch):
     """Zeros that mean "forbidden" are told from zeros that mean "underflowed"."""
 
