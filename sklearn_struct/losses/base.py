@@ -66,8 +66,9 @@ class Loss(ABC):
         """
 
     def write_value(self, batch: Batch, room: Potentials, value: np.ndarray) -> None:
-        """Write the loss of each example, to the last digit as a call does; where derivatives would
-        be added is room, of which nothing is read afterwards.
+        """Write the loss of each example alone, to the last digit as a call does.
+
+        Here by a call, whose derivatives are added to `room` and forgotten.
         """
         self(batch, room, value)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import chain, count
 from numbers import Number
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from sklearn_struct.encoding.sequences import is_list
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError, UnknownLabelError
 
 __all__ = [
+    "Numbered",
     "as_labels",
     "classes_and_codes",
     "decode",
@@ -59,43 +60,51 @@ def as_labels(labels: np.ndarray) -> list[Any]:
     return list(labels) if labels.dtype.kind in "mM" else labels.tolist()
 
 
-def numbered(labels: list[Any]) -> tuple[list[Any], np.ndarray] | None:
-    """The distinct labels, as they first occur, and which of them each label is (int32); None where
-    some cannot be hashed.
-    """
+class Numbered(NamedTuple):
+    """The distinct labels, as they first occur, and which of them each label is (int32)."""
+
+    distinct: list[Any]
+    which: np.ndarray
+
+
+def numbered(labels: list[Any]) -> Numbered | None:
+    """The labels with numbers; None where some cannot be hashed."""
     numbers: defaultdict[Any, int] = defaultdict(count().__next__)
     try:
         # one look at each of many labels: they are far apart in memory
         which = np.fromiter(map(numbers.__getitem__, labels), np.int32, len(labels))
     except TypeError:
         return None
-    return list(numbers), which
+    return Numbered(list(numbers), which)
 
 
 def classes_and_codes(
-    labels: list[Any], offsets: np.ndarray, distinct: list[Any], which: np.ndarray
+    labels: list[Any], offsets: np.ndarray, several: Numbered | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """``classes_`` and codes (int32), of labels that are `numbered`."""
-    classes = unique_labels(labels, offsets, distinct)
-    return classes, encode(distinct, classes, offsets)[which]
-
-
-def unique_labels(
-    labels: list[Any], offsets: np.ndarray, distinct: Iterable[Any] | None = None
-) -> np.ndarray:
-    """The distinct labels, sorted: ``classes_``."""
-    try:
-        distinct = set(labels) if distinct is None else distinct
-    except TypeError:
+    """``classes_`` and codes (int32), of labels that may be `numbered` already."""
+    several = several or numbered(labels)
+    if several is None:
         position = next(p for p, label in enumerate(labels) if not is_hashable(label))
         hint = "; of a row of 0 and 1 take numpy.argmax" if is_list(labels[position]) else ""
         raise InputTypeError(
             f"{place(position, offsets)}: {labels[position]!r} cannot be a label{hint}"
-        ) from None
-    if any(label is None for label in distinct):
-        raise UnknownLabelError(
-            f"{place(labels.index(None), offsets)}: the label is missing (None)"
         )
+    classes = _sorted(several.distinct, labels, offsets)
+    return classes, encode(several.distinct, classes, offsets)[several.which]
+
+
+def unique_labels(labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+    """The distinct labels, sorted: ``classes_``."""
+    classes, _ = classes_and_codes(labels, offsets)
+    return classes
+
+
+def _sorted(distinct: list[Any], labels: list[Any], offsets: np.ndarray) -> np.ndarray:
+    """The distinct labels, sorted; all labels tell the place of those that are missing."""
+    # by identity: labels may refuse to be compared with None
+    if any(label is None for label in distinct):
+        position = next(p for p, label in enumerate(labels) if label is None)
+        raise UnknownLabelError(f"{place(position, offsets)}: the label is missing (None)")
     # nan and pandas' NA differ from themselves, or refuse to compare
     if not all(map(is_itself, distinct)):
         position = next(p for p, label in enumerate(labels) if not is_itself(label))

@@ -269,12 +269,9 @@ class BaseSequenceEstimator(
         self, labels: list[Any], offsets: np.ndarray, reset: bool, unseen: int | None
     ) -> np.ndarray:
         """Codes of all labels; with `reset`, learn ``classes_``."""
-        numbered = label_codes.numbered(labels) if reset else None
-        if numbered:
-            self.classes_, codes = label_codes.classes_and_codes(labels, offsets, *numbered)
-            return codes
         if reset:
-            self.classes_ = label_codes.unique_labels(labels, offsets)
+            self.classes_, codes = label_codes.classes_and_codes(labels, offsets)
+            return codes
         return label_codes.encode(labels, self.classes_, offsets, unseen)
 
     def _read_labels(

@@ -33,10 +33,10 @@ class BasePartlyLabelled(BaseTrained):
         offsets = sequences.X.offsets
         if reset and not sequences.flat:
             flat = partial_labels.gather(y, offsets)
-            numbered = label_codes.numbered(flat)
+            several = label_codes.numbered(flat)
             # labels that are all known are the rule, and looked at once
-            if numbered and not partial_labels.is_partial(numbered[0]):
-                self.classes_, codes = label_codes.classes_and_codes(flat, offsets, *numbered)
+            if several and not partial_labels.is_partial(several.distinct):
+                self.classes_, codes = label_codes.classes_and_codes(flat, offsets, several)
                 return codes
         flat = self._flat_labels(y, offsets, sequences.flat)
         if not partial_labels.is_partial(flat):

@@ -1,6 +1,6 @@
 """Forward-backward of `first_order` where each edge has a table of its own.
 
-It goes edge by edge. Pieces that it shares with `first_order` are here, too.
+It goes edge by edge. Pieces that it shares with `forward_backward_shared` are here, too.
 """
 
 from __future__ import annotations

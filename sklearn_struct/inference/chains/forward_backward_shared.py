@@ -61,14 +61,12 @@ def sweep(
     work = _lattice_in(U, A, B, others, sums, K)
     first = places.first
     order = places.order
-    E = work.E
-    E_T = work.E_T
     spread = work.spread
     log_Z[:] = 0.0
     # the memory is not cleared, and sums over whole vectors read the padding, too
     for m in range(3 * P * P):
         others[m] = 0
-    top, edge_spread = exp_table(edge, 0, K, E)
+    top, edge_spread = exp_table(edge, 0, K, work.E)
     # the sum of an alpha is at least exp(-edge_spread) before it is scaled, and betas of a token
     # have ratios of at most exp(edge_spread). If a number can hold both at once, what underflows in
     # an alpha would have had no say later, whatever the ranges of nodes are.
@@ -76,13 +74,9 @@ def sweep(
     exp_nodes(node, offsets, first, order, ranges, U, spread, log_Z)
     for r in range(len(order)):
         spread[r] += edge_spread
-    for j in range(P):
-        for k in range(P):
-            # the way back multiplies by the transpose, whose rows must lie together, too
-            E_T[k * P + j] = E[j * P + k]
     _forward(edge_offsets, places, work, K, top, log_Z)
     if back:
-        _backward(first, U, B, E_T, K, work.norms)
+        _backward(places, work, K)
     return is_safe(order, spread, near, log_Z)
 
 
@@ -136,18 +130,25 @@ def _forward(
 
 
 @inlined
-def _backward(
-    first: np.ndarray, U: np.ndarray, B: np.ndarray, E_T: np.ndarray, K: int, norms: np.ndarray
-) -> None:
+def _backward(places: Steps, work: Lattice, K: int) -> None:
     """Fill B, and turn U into v, where all edges share E."""
+    first = places.first
+    U = work.U
+    B = work.B
+    E = work.E
+    E_T = work.E_T
     P = padded(K)
+    for j in range(P):
+        for k in range(P):
+            # the way back multiplies by the transpose, whose rows must lie together, too
+            E_T[k * P + j] = E[j * P + k]
     n_next = first[0]
     for t in range(len(first) - 2, -1, -1):
         if n_next == 1:
             row_times_matrix(U, first[t + 1] * P, E_T, K, P, B, first[t] * P)
         else:
             rows_times_matrix(U, first[t + 1] * P, n_next, E_T, K, P, B, first[t] * P)
-        absorb(first, t, n_next, P, U, B, norms)
+        absorb(first, t, n_next, P, U, B, work.norms)
         n_next = first[t + 1] - first[t]
 
 

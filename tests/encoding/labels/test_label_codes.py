@@ -66,7 +66,7 @@ def test_classes_and_codes_at_once(labels):
     distinct, which = numbered(labels)
     assert [distinct[i] for i in which] == labels
     assert distinct == list(dict.fromkeys(labels))
-    classes, codes = classes_and_codes(labels, OFFSETS, distinct, which)
+    classes, codes = classes_and_codes(labels, OFFSETS)
     expected = unique_labels(labels, OFFSETS)
     np.testing.assert_array_equal(classes, expected)
     assert classes.dtype == expected.dtype
@@ -91,8 +91,10 @@ def test_labels_that_compare_with_their_like_alone():
             return self.name < other.name
 
     labels = [Own("b"), Own("a"), Own("b")]
-    classes, codes = classes_and_codes(labels, OFFSETS, *numbered(labels))
+    classes, codes = classes_and_codes(labels, OFFSETS, numbered(labels))
     assert [label.name for label in classes] == ["a", "b"]
+    with pytest.raises(UnknownLabelError, match="token 1: the label is missing"):
+        classes_and_codes([Own("b"), None], OFFSETS)
     assert codes.tolist() == [1, 0, 1]
 
 
