@@ -9,17 +9,22 @@ import re
 import textwrap
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from multiprocessing import get_context
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from lib.claims import Claim
 from lib.goals import Goal
-from lib.side_by_side import Medians, table_lines
+from lib.side_by_side import Medians, least, table_lines
 
 T = TypeVar("T")
 
+LARGE = 1 << 23  # numbers of 8 bytes, more than caches hold
 WIDTH = 88  # of code blocks: wider ones are cut on a page
 PACKAGES = ("sklearn-struct", "numpy", "scipy", "scikit-learn", "numba")
 PEERS = ("python-crfsuite", "sklearn-crfsuite", "hmmlearn", "nltk", "seqeval")
@@ -33,7 +38,8 @@ This command runs benchmarks and writes this page:
 Each benchmark has a section. The next run of the benchmark replaces it. A figure is the median over
 the runs; times are CPU seconds. A goal has two numbers: what the project wants, and the least that
 will do. "MISSED" means less than that. On a busy machine goals may be missed that are met on an
-idle one. [Benchmarks](benchmarks.md) lists all there are.
+idle one. Ratios depend on how fast memory is, too: the models of large corpora do not fit into
+caches. [Benchmarks](benchmarks.md) lists all there are.
 """
 ORDER = re.compile(r"^\d+\. ")  # by which goals are sorted; Markdown would make a list of it
 SECTION = re.compile(r"^## `([^`]+)`$", re.MULTILINE)
@@ -73,19 +79,33 @@ class Conditions(NamedTuple):
         Wall time from start to end.
     load : float
         Mean number of processes that wanted a CPU in the minute before the start.
+    copied : float
+        GB that memory copied in a second, before the start.
     """
 
     runs: int
     seconds: float
     load: float
+    copied: float
 
 
 def watched(run: Callable[[], T], runs: int) -> tuple[T, Conditions]:
     """What a run answers, and its conditions."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    # in a process of its own: what starts the runs must stay small, as they inherit its peak memory
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        copied = pool.submit(rate_of_copies).result()
     start = time.perf_counter()
     answer = run()
-    return answer, Conditions(runs, time.perf_counter() - start, load)
+    return answer, Conditions(runs, time.perf_counter() - start, load, copied)
+
+
+def rate_of_copies() -> float:
+    """GB a second of the quickest of some copies in memory."""
+    source = np.ones(LARGE)
+    target = np.zeros(LARGE)
+    seconds = least(lambda: np.copyto(target, source))
+    return source.nbytes / seconds / 1e9
 
 
 # ---- the page
@@ -186,6 +206,7 @@ def _machine(conditions: Conditions) -> list[str]:
     lines = [
         f"Date: {now}",
         f"Machine: {cpu()}, {cores} cores, {platform.system()}",
+        f"Memory: it copied {conditions.copied:.1f} GB a second before the start",
         f"Wall time of the command: {duration(conditions.seconds)}, {runs}",
     ]
     if conditions.load > 0.5:

@@ -20,7 +20,7 @@ def result(name, value=2.0, columns=2):
 def conditions(load=0.1):
     from lib.results import Conditions
 
-    return Conditions(3, 130.0, load)
+    return Conditions(3, 130.0, load, 9.26)
 
 
 def test_a_section_has_everything():
@@ -36,6 +36,7 @@ def test_a_section_has_everything():
         "- it hardly matters (phrases): difference 0.5: confirmed\n",
         "- Date: 20",
         "- Machine: ",
+        "- Memory: it copied 9.3 GB a second before the start\n",
         "- Wall time of the command: 2 min, 3 runs\n",
         "numpy ",
         "scikit-learn ",
@@ -43,6 +44,16 @@ def test_a_section_has_everything():
         assert part in text, part
     assert "busy" not in text
     assert "busy: at the start 4.2" in section(result("encoding"), conditions(4.2))
+
+
+def test_conditions_are_of_the_run():
+    from lib.results import watched
+
+    answer, conditions = watched(lambda: "done", 2)
+    assert answer == "done"
+    assert conditions.runs == 2
+    assert conditions.seconds >= 0
+    assert conditions.copied > 0
 
 
 def test_wide_tables_are_cut_into_narrow_ones():
