@@ -9,6 +9,7 @@ from dask.base import is_dask_collection
 from dask.delayed import Delayed
 from distributed import Client, Future
 
+from sklearn_struct.dask.tables import is_table, parts_of_table
 from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
 __all__ = ["futures_of", "is_distributed", "partitions_of"]
@@ -26,17 +27,20 @@ def _is_promise(value: Any) -> bool:
 
 
 def partitions_of(X: Any, name: str) -> list[Any]:
-    """The partitions of a bag, or of a list of delayed values or futures, which errors call `name`.
+    """The partitions of a bag, a table, or a list of delayed values or futures, which errors call
+    `name`.
 
     Raises
     ------
     InputTypeError
-        If it is neither.
+        If it is none of them, or a table whose partitions may cut sequences.
     """
     if isinstance(X, Bag):
         # a partition may be an iterator, which could be read once
         parts: list[Any] = X.map_partitions(list).to_delayed()
         return parts
+    if is_table(X):
+        return list(parts_of_table(X, name))
     if is_distributed(X) and not is_dask_collection(X):
         return list(X)
     if is_dask_collection(X):
@@ -46,9 +50,9 @@ def partitions_of(X: Any, name: str) -> list[Any]:
             "`sequences` that returns a list or a SequenceArray"
         )
     raise InputTypeError(
-        f"{name} must be a dask bag of sequences, or a list of delayed values or futures, each of "
-        f"some sequences; got {type(X).__name__}. What is in memory needs no cluster: fit the "
-        "estimator itself"
+        f"{name} must be a dask bag of sequences, a dask table with a row for each token, or a "
+        f"list of delayed values or futures, each of some sequences; got {type(X).__name__}. What "
+        "is in memory needs no cluster: fit the estimator itself"
     )
 
 

@@ -14,6 +14,7 @@ from sklearn_struct._doc_link import DocLink
 from sklearn_struct._whole_fits import Published
 from sklearn_struct.dask.cluster import ClusterShards, patient_cluster
 from sklearn_struct.dask.collections import futures_of, is_distributed, partitions_of
+from sklearn_struct.dask.tables import is_table, label_column
 from sklearn_struct.distributed.fitting import fit_partitions, parts_of
 
 __all__ = ["Distributed"]
@@ -80,13 +81,16 @@ class Distributed(DocLink, Published, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : dask.bag.Bag of sequences, or list of Delayed or Future
-            Each item of a list stands for some sequences, in any form that the estimator's own
-            `fit` takes, all in the same one. A partition should have 200,000 tokens or more.
+        X : dask.bag.Bag of sequences, dask.dataframe.DataFrame, or list of Delayed or Future
+            A table has a row for each token. Its index tells sequences apart, and its divisions
+            are known: ``table.set_index("sentence", sorted=True)``. Each item of a list stands for
+            some sequences, in any form that the estimator's own `fit` takes, all in the same one. A
+            partition should have 200,000 tokens or more.
         y : as X, default=None
-            The labels, in as many partitions, of the same sequences. `GECRF` and `HMM` do without.
-        sample_weight : as X, default=None
-            Weights, in as many partitions.
+            The labels, in as many partitions, of the same sequences: beside a table one of its
+            columns, with the same index. `GECRF` and `HMM` do without.
+        sample_weight : Bag, or list of Delayed or Future, default=None
+            A weight of each sequence, in as many partitions.
         init : fitted estimator of the same family, default=None
             Start from its weights.
 
@@ -99,7 +103,8 @@ class Distributed(DocLink, Published, MetaEstimatorMixin, BaseEstimator):
         ImportError
             If dask or distributed are not installed, when this module is imported.
         InputTypeError
-            If the estimator cannot be fitted on partitions, or X is no collection.
+            If the estimator cannot be fitted on partitions, X is no collection, or the index of a
+            table does not tell sequences apart.
         LengthMismatchError
             If y or weights have another number of partitions, or other lengths.
         ValueError
@@ -127,12 +132,13 @@ class Distributed(DocLink, Published, MetaEstimatorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : dask.bag.Bag, list of Delayed or Future, or what `predict` of the estimator takes
+        X : dask.bag.Bag, DataFrame, list of Delayed or Future, or what the estimator takes
 
         Returns
         -------
-        dask.bag.Bag, list of Delayed or Future, or ndarray
-            Of a bag a bag with the labels of each sequence, which nobody has computed yet. Of a
+        dask.bag.Bag, dask.dataframe.Series, list of Delayed or Future, or ndarray
+            Of a bag a bag with the labels of each sequence, of a table a column with the label of
+            each token and the same index: nobody has computed them yet. Of a
             list of delayed values or futures a list of the same, each of an array of some
             sequences. Of anything else what the estimator predicts here.
         """
@@ -141,6 +147,8 @@ class Distributed(DocLink, Published, MetaEstimatorMixin, BaseEstimator):
             return self.estimator_.predict(X)
         # once in the graph, whatever the number of partitions
         model = delayed(self.estimator_, traverse=False)
+        if is_table(X):
+            return label_column(X, model)
         if isinstance(X, Bag):
             return X.map_partitions(labels_of, model)
         return [
