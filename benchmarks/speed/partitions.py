@@ -1,5 +1,5 @@
 """Fits on data in partitions: what it costs to cut the data, to keep them in files, and to send
-weights to a cluster; and whether a fit survives that workers are killed.
+weights to a cluster.
 
 Larger corpora are sentences of CoNLL-2000, drawn again and again. Rare words get another name in
 each copy, so that the vocabulary grows.
@@ -8,7 +8,6 @@ each copy, so that the vocabulary grows.
 from __future__ import annotations
 
 import os
-import signal
 import time
 import warnings
 from collections import Counter
@@ -27,7 +26,6 @@ RARE = 2  # occurrences of words that are renamed
 COPIES = 10
 # of 200,000 tokens each
 N_COST = 4
-N_KILLS = 20
 N_EVALUATIONS = 30
 WALL = "evaluation, wall s"
 MEMORY = "peak of a fit above the start, MB"
@@ -35,10 +33,6 @@ ONE = "one place"
 CUT = f"{N_COST} partitions"
 FILES = f"{COPIES} files"
 ENGINE = "client and scheduler, CPU ms an evaluation"
-SURVIVED = f"fits of {N_KILLS} that survive a kill"
-SAME = "of these, with the same bits"
-SLOWEST = "slowest fit, s"
-WITHOUT = "seconds until a fit without workers ends in an error"
 WORKERS = "two workers of one core"
 
 
@@ -224,66 +218,6 @@ def workers(n: int, watch: Stopwatch) -> dict[str, float]:
         return {WALL: wall(objective_of(shards))}
 
 
-def kills(watch: Stopwatch) -> dict[str, float]:
-    """Fits during each of which one of two workers is killed."""
-    import numpy as np
-
-    from sklearn_struct.dask.cluster import ClusterShards, patient_cluster
-    from sklearn_struct.dask.collections import futures_of
-    from sklearn_struct.distributed.shards import InMemory
-    from sklearn_struct.solvers.lbfgs import lbfgs
-
-    X, y, _, _ = corpus(watch, "columns")
-    parts = [(X[lo : lo + 200], y[lo : lo + 200]) for lo in range(0, 800, 200)]
-    options = {"l1": 0.0, "l2": 1e-3, "max_iter": 12, "tol": 0.0}
-    here = objective_of(InMemory(parts))
-    expected = lbfgs(here, np.zeros(here.size), **options).w
-    survived = 0
-    same = 0
-    seconds = []
-    with cluster(2) as (_, client), patient_cluster(client):
-        for _ in range(N_KILLS):
-            client.wait_for_workers(2)
-            shards = ClusterShards(client, futures_of(client, *delayed(parts), None))
-            objective = objective_of(shards)
-
-            def kill(n_iter: int, w: Any, value: float, shards: Any = shards) -> bool:
-                if n_iter == 5:
-                    held = client.who_has(shards.states).values()
-                    victim = min(who for holders in held for who in holders)
-                    os.kill(client.run(os.getpid, workers=[victim])[victim], signal.SIGKILL)
-                return False
-
-            start = time.perf_counter()
-            try:
-                w = lbfgs(objective, np.zeros(objective.size), callback=kill, **options).w
-            except Exception as error:
-                print(f"a fit failed: {error!r}")
-                continue
-            survived += 1
-            same += int(np.array_equal(w, expected))
-            seconds.append(time.perf_counter() - start)
-    return {SURVIVED: survived, SAME: same, SLOWEST: max(seconds, default=0.0)}
-
-
-def no_workers(watch: Stopwatch) -> dict[str, float]:
-    """Seconds until a fit that has no worker ends in an error."""
-    from distributed import Client, LocalCluster
-    from distributed.scheduler import NoWorkerError
-
-    from sklearn_struct.dask import Distributed
-
-    X, y, _, _ = corpus(watch, "columns")
-    options = {"processes": False, "dashboard_address": ":0"}
-    with LocalCluster(n_workers=0, **options) as none, Client(none) as client:
-        start = time.perf_counter()
-        try:
-            Distributed(model(), client).fit(*delayed([(X[:20], y[:20])]))
-        except NoWorkerError:
-            return {WITHOUT: time.perf_counter() - start}
-    raise AssertionError("a fit without workers came to an end")
-
-
 def goals_of_cost(medians: Medians) -> list[Goal]:
     ratio = medians.figure("by turns", "ratio")
     return [Goal(f"partitions: evaluation, {CUT} / {ONE}", ratio, 1.05, 1.15, True)]
@@ -303,14 +237,6 @@ def goals_of_cluster(medians: Medians) -> list[Goal]:
     return [
         Goal(f"partitions: {ENGINE}", medians.figure("engine", ENGINE), 50, 70, True),
         Goal(f"partitions: {ONE} / {WORKERS}, wall", speedup, 1.7, 1.5),
-    ]
-
-
-def goals_of_kills(medians: Medians) -> list[Goal]:
-    return [
-        Goal(f"partitions: {SURVIVED}", medians.figure("killed", SURVIVED), N_KILLS, N_KILLS),
-        Goal(f"partitions: {SAME}", medians.figure("killed", SAME), N_KILLS, N_KILLS),
-        Goal(f"partitions: {WITHOUT}", medians.figure("none", WITHOUT), 60, 60, True),
     ]
 
 
@@ -335,12 +261,6 @@ BENCHMARKS = {
         f"A Dask cluster of this machine: what it costs, and {WORKERS}",
         {"engine": engine, ONE: partial(workers, 0), WORKERS: partial(workers, 2)},
         goals_of_cluster,
-        task="chunking",
-    ),
-    "partitions-kills": Benchmark(
-        "Workers that are killed, and a cluster without any",
-        {"killed": kills, "none": no_workers},
-        goals_of_kills,
         task="chunking",
     ),
 }

@@ -9,9 +9,11 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib.goals import Goal
+from lib.large_tasks import tags_of_trees
 from lib.side_by_side import Benchmark, Medians, Stopwatch
 from lib.tasks import TASKS, affix_attributes
 from papers.field_corpora import in_data_home, load
@@ -63,6 +65,15 @@ def relations(n_sentences: int) -> Data:
     return of_words(texts[:n_sentences], y[:n_sentences])
 
 
+def tags() -> Data:
+    """The tags of every third sentence of Greynir, 450 labels."""
+    from sklearn_struct import SequenceVectorizer
+
+    # all of them, also if the benchmark is quick: it takes its share itself
+    X, y = tags_of_trees(Stopwatch(Path()))
+    return SequenceVectorizer().fit_transform(X[::3]), y[::3]
+
+
 def words_alone() -> Data:
     """Parts of speech by nothing but the word: fewer weights than tokens."""
     from sklearn_struct import SequenceVectorizer
@@ -92,6 +103,7 @@ CASES = {
     "words alone, 17 labels": Case(words_alone),
     "letters, dense, 26 labels": Case(partial(of_task, "letters")),
     "relations, 250 labels": Case(partial(relations, 1500)),
+    "tags, 450 labels": Case(tags),
     "chunking, 1,000 sentences, L1": Case(partial(of_task, "chunking"), 1000, 0.5),
     "citations, L1": Case(partial(fields, "umass_citations"), None, 0.5),
 }

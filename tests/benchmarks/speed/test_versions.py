@@ -70,6 +70,18 @@ def test_a_cold_first_fit_has_a_goal(after, verdict):
     assert goals(compared("np", done)) == []
 
 
+def test_a_sentence_a_call_has_a_goal():
+    from speed.versions import CASES, ONE_A_CALL, compared, goals
+
+    assert ONE_A_CALL in CASES.read_text("utf-8")
+    sides = {"before": 1.0, "after": 0.4, "again": 1.0}
+    done = [{side: {f"dicts: {ONE_A_CALL}": s} for side, s in sides.items()}] * 3
+    [goal] = goals(compared("end-to-end", done))
+    assert goal.what == f"end-to-end: dicts: {ONE_A_CALL}, against the version before"
+    assert goal.value == pytest.approx(0.4)
+    assert goal.verdict() == "least met"
+
+
 def test_the_geometric_mean_takes_factors_alike():
     from speed.versions import geometric_mean
 
