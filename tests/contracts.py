@@ -566,9 +566,9 @@ def check_loss_inputs_stay(loss, rng, shared, order=1):
 
 
 def check_value_alone(loss, rng, shared, order=1):
-    """To the last digit as with derivatives; inputs stay."""
+    """To the last digit as with derivatives, also of examples without weight; inputs stay."""
     potentials, y, structure = labelled_chains(rng, shared, order)
-    weight = np.array([1.0, 0.0, 2.0, 0.5])
+    weight = np.array([1.0, 2.0, 0.0, 0.5])
     expected, _ = evaluate(loss, potentials, y, structure, weight)
     given = arrays_of((potentials, y, structure, weight))
     before = copies(*given)

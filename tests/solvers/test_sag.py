@@ -16,6 +16,7 @@ from sklearn_struct.objectives.linear_objective import TrainingData
 from sklearn_struct.objectives.linear_terms import LinearTerms
 from sklearn_struct.objectives.remembered_terms import AllDerivatives
 from sklearn_struct.solvers import sag as module
+from sklearn_struct.solvers import sag_iterate
 from sklearn_struct.solvers.lbfgs import lbfgs
 from sklearn_struct.solvers.owlqn import owlqn
 from sklearn_struct.solvers.sag import Remembered, sag
@@ -231,6 +232,37 @@ def test_folded_in_between(options, l1, dtype):
     for one, other in zip(*ends, strict=True):
         np.testing.assert_array_equal(one, other)
     assert np.any(ends[0][1])
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.01])
+def test_points_are_written_piece_by_piece(l1, monkeypatch):
+    """No row is left out, however many there are."""
+    objective = chains()
+    ends = []
+    for n_rows in (sag_iterate.PIECE, 3):
+        monkeypatch.setattr(sag_iterate, "PIECE", n_rows)
+        memory = AllDerivatives(objective.n_terms, np.float64)
+        iterate = Iterate(objective, np.full(objective.size, 0.1), l1, 0.05, np.float64, memory)
+        for i in (0, 3, 5):
+            iterate.move(i, objective.term(iterate.potentials(i), i)[1], 0.1, 0.5)
+        assert max(len(V) for V, _ in iterate.parts) > 6
+        ends.append(iterate.fold())
+    np.testing.assert_array_equal(*ends)
+
+
+def test_finer_numbers_begin_without_pulls():
+    """D is then the sum of what is remembered, of which no pull may be taken away later."""
+    objective = chains()
+    memory = AllDerivatives(objective.n_terms, np.float32)
+    w = np.full(objective.size, 0.1)
+    iterate = Iterate(objective, w, 0.01, 0.05, np.float32, memory)
+    iterate.move(3, objective.term(iterate.potentials(3), 3)[1], 0.1, 0.5)
+    iterate.fold()
+    assert any(np.any(pull) for pull in iterate.pulls)
+    iterate.refine(np.float64)
+    assert [pull.shape for pull in iterate.pulls] == [V.shape for V, _ in iterate.parts]
+    assert not any(np.any(pull) for pull in iterate.pulls)
+    assert {pull.dtype for pull in iterate.pulls} == {np.dtype(np.float64)}
 
 
 def test_go_to():

@@ -124,6 +124,11 @@ def test_what_cannot_be_hashed_is_not_numbered():
             LengthMismatchError,
             r"X\[1\] has 0 tokens but y\[1\] has 1 labels",
         ),
+        (
+            [["a"], ["a"], ["a"] * 3],  # as many labels as tokens, but shifted
+            LengthMismatchError,
+            r"X\[0\] has 2 tokens but y\[0\] has 1 labels",
+        ),
         (["ab", "", "abc"], InputTypeError, r"y\[0\] must be a sequence of labels, got str"),
         (
             [["a", "b"], None, ["a"] * 3],

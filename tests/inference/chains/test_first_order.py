@@ -288,6 +288,18 @@ def test_pairs_near_each_other_tokens_far_apart(dtype, step, n_labels):
     assert_exact(potentials, structure, digits=1e-10 if dtype is np.float64 else 1e-4)
 
 
+@pytest.mark.parametrize("lost", [-INF, -1e4])
+@pytest.mark.parametrize(("dtype", "far"), [(np.float64, 590.0), (np.float32, 59.0)])
+def test_labels_that_stay_apart_while_tokens_change_sides(dtype, far, lost):
+    """Ranges of tokens alone could be trusted, but pairs let what underflows win."""
+    edge = np.array([[0, lost], [lost, 0]], dtype)
+    node = np.zeros((7, 2))
+    node[:2, 1] = -far
+    node[2:, 0] = -far
+    potentials, structure = contracts.single(node, edge, dtype)
+    assert_exact(potentials, structure, digits=1e-10 if dtype is np.float64 else 1e-4)
+
+
 @pytest.mark.parametrize(
     ("dtype", "factor", "digits"), [(np.float32, 1.0, 1e-4), (np.float64, 7.24, 1e-10)]
 )
