@@ -169,7 +169,7 @@ BENCHMARKS = {
         partial(goals, CASES),
     ),
     # takes as long as all others together
-    "choice-of-solver-many-labels": Benchmark(
+    "choice-of-solver-450": Benchmark(
         "Seconds to a thousandth above the lowest objective, with 450 labels",
         {name: partial(contest, case) for name, case in MANY_LABELS.items()},
         partial(goals, MANY_LABELS),
