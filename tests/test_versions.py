@@ -351,6 +351,7 @@ NEW_CHOICES = {  # which no earlier version has
     ("emissions", "'poisson'"),
     ("learning_rate", "'optimal'"),
     ("nodes", "'one-unweighted'"),
+    ("solver", "'cutting-planes'"),
     ("solver", "'em'"),
     ("solver", "'frank-wolfe'"),
     ("solver", "'gradient'"),

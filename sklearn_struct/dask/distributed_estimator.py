@@ -31,10 +31,10 @@ class Distributed(DocLink, Published, MetaEstimatorMixin, BaseEstimator):
     So the bits do not depend on the number of workers, on which of them does what, or on whether
     some were killed meanwhile.
 
-    These can be fitted: `LinearChainCRF`, with all of its losses but "hinge"; `MEMM`;
-    `PseudoLikelihoodCRF`; `PiecewiseCRF`; `GECRF`; by the solvers "lbfgs", "owlqn", "newton-cg",
-    "trust-ncg", "cg" and "gradient". "auto" takes one of the first two. And `HMM`, by counting
-    or by EM, and `MEstimatedCRF`. The user guide has a table of what goes.
+    These can be fitted: `LinearChainCRF`, with all of its losses; `MEMM`; `PseudoLikelihoodCRF`;
+    `PiecewiseCRF`; `GECRF`; by the solvers "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg" and
+    "gradient". "auto" takes one of the first two, or "cutting-planes" for "hinge". And `HMM`, by
+    counting or by EM, and `MEstimatedCRF`. The user guide has a table of what goes.
 
     One machine holds some 10 million tokens, and needs no network. Read more in
     :doc:`/user_guide/large_data`.

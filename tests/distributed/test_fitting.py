@@ -156,8 +156,25 @@ def test_what_cannot_be_fitted_on_partitions():
         fit_partitions(LatentChainCRF(), shards)
     with pytest.raises(InputTypeError, match="and no TokenTransformer: apply that to each"):
         fit_partitions(make_pipeline(TokenTransformer(StandardScaler()), LinearChainCRF()), shards)
-    with pytest.raises(ValueError, match=r"hinge.*softmax_margin"):
-        fit_partitions(LinearChainCRF(loss="hinge"), shards)
+    with pytest.raises(ValueError, match=r"on partitions it needs solver='cutting-planes'"):
+        fit_partitions(LinearChainCRF(loss="hinge", solver="lbfgs"), in_memory(2, as_lists(X), y))
+    y[0] = None
+    with pytest.raises(ValueError, match="loss='hinge' with missing labels"):
+        fit_partitions(LinearChainCRF(loss="hinge"), in_memory(2, as_lists(X), y))
+
+
+@pytest.mark.parametrize("n_parts", [1, 3])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_margins(n_parts):
+    """The lowest objective lies between the bounds of both solvers."""
+    X, y = sentences(40)
+    crf = LinearChainCRF(loss="hinge", tol=0.02, random_state=0)
+    here = crf.fit(as_lists(X), y)
+    there = fit_partitions(clone(crf), in_memory(n_parts, as_lists(X), y))
+    assert (here.solver_, there.solver_) == ("frank-wolfe", "cutting-planes")
+    assert there.gap_ <= 0.02 * there.loss_curve_[-1]
+    for one, other in ((here, there), (there, here)):
+        assert one.loss_curve_[-1] - one.gap_ <= other.loss_curve_[-1]
 
 
 def test_data_that_teach_nothing():

@@ -11,6 +11,7 @@ from sklearn_struct.estimators.chains.partial_fit import BaseOnlineChain
 from sklearn_struct.estimators.fitting.parameters import with_parameters
 from sklearn_struct.estimators.fitting.partly_labelled import BasePartlyLabelled
 from sklearn_struct.estimators.fitting.shared_parameters import SOLVERS
+from sklearn_struct.estimators.fitting.solving import OF_PLANES
 
 __all__ = ["LinearChainCRF"]
 
@@ -53,7 +54,8 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
         ``np.inf`` for no penalty. For "pa" and "pa-ii" C is the aggressiveness, the C of [3]_. For
         "arow" it is 1 / r of [7]_. It has no effect on "ap".
     solver : {"auto", "lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "sag", \
-            "sag-lbfgs", "sgd", "ap", "pa", "pa-ii", "arow", "frank-wolfe"}, default="auto"
+            "sag-lbfgs", "sgd", "ap", "pa", "pa-ii", "arow", "frank-wolfe", "cutting-planes"}, \
+            default="auto"
         Solvers of the objective:
 
         - "lbfgs": L-BFGS, for L2.
@@ -74,6 +76,8 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
           has the choice.
         - "frank-wolfe": block-coordinate Frank-Wolfe [10]_, for ``loss="hinge"``. It knows how far
           it is from the optimum, see ``gap_``. The penalty is on the intercept, too.
+        - "cutting-planes": the same optimum by evaluations of all data [11]_, which may lie in
+          partitions. It needs many more of them than "frank-wolfe" needs passes.
 
         Online solvers with losses of their own, without a penalty:
 
@@ -97,10 +101,10 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
         divided by C and the total sample weight, exceeds `tol`. "sgd": when a pass improves the
         objective by less than this share. "ap", "pa" and "pa-ii": when a pass improves
         `loss_curve_` by less than this share of its first entry, or when nothing is left to learn.
-        "arow": when the mean loss of a pass is at most `tol`. "frank-wolfe": when the duality gap
-        is at most `tol` times the objective. With float32 a gradient has rounding errors, of about
-        1e-7 times the scores and values of features. A smaller `tol` is not reached; a warning then
-        says how large the errors are.
+        "arow": when the mean loss of a pass is at most `tol`. "frank-wolfe" and "cutting-planes":
+        when the duality gap is at most `tol` times the objective. With float32 a gradient has
+        rounding errors, of about 1e-7 times the scores and values of features. A smaller `tol` is
+        not reached; a warning then says how large the errors are.
     random_state : int, RandomState or None, default=None
         The order in which "sag", "sgd", "ap", "pa", "pa-ii" and "arow" visit the sequences. With
         "auto" None means 0.
@@ -114,10 +118,10 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
         units. For "ap" the number of sequences that were labelled wrong in each pass. For "pa",
         "pa-ii" and "arow" the sum of their losses in each pass, each loss measured before its step.
     gap_ : float
-        Of solver "frank-wolfe": how far the last entry of `loss_curve_` is above the lowest
-        objective / C, at most.
+        Of "frank-wolfe" and "cutting-planes": how far the last entry of `loss_curve_` is above the
+        lowest objective / C, at most.
     gap_certified_ : bool
-        Of solver "frank-wolfe": True, as the best labellings of chains are found for sure.
+        Of these solvers: True, as the best labellings of chains are found for sure.
 
     See Also
     --------
@@ -153,6 +157,8 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
        2005.
     .. [10] S. Lacoste-Julien, M. Jaggi, M. Schmidt and P. Pletscher, "Block-coordinate Frank-Wolfe
        optimization for structural SVMs", ICML 2013.
+    .. [11] C. H. Teo, S. V. N. Vishwanathan, A. Smola and Q. V. Le, "Bundle methods for regularized
+       risk minimization", Journal of Machine Learning Research 11, 2010.
 
     Examples
     --------
@@ -168,5 +174,5 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "solver": [StrOptions({*SOLVERS, "frank-wolfe", *OF_SOLVERS})],
+        "solver": [StrOptions({*SOLVERS, *OF_PLANES, *OF_SOLVERS})],
     }

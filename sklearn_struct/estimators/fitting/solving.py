@@ -20,6 +20,7 @@ from sklearn_struct.objectives.remembered_terms import LARGEST_MEMORY, memory_of
 from sklearn_struct.solvers.arow import adaptive
 from sklearn_struct.solvers.convex_concave import convex_concave
 from sklearn_struct.solvers.convex_difference import expectation_maximisation
+from sklearn_struct.solvers.cutting_planes import cutting_planes
 from sklearn_struct.solvers.frank_wolfe import frank_wolfe
 from sklearn_struct.solvers.gradient_descent import cg, gradient_descent
 from sklearn_struct.solvers.lbfgs import lbfgs
@@ -72,10 +73,11 @@ SOLVERS: dict[str, Callable[..., Result]] = {
     "pa-ii": passive_aggressive_squared,
     "arow": adaptive,
     "frank-wolfe": frank_wolfe,
+    "cutting-planes": cutting_planes,
     "cccp": convex_concave,
 }
 # evaluate the objective as a whole, and serve all data of which it is a sum
-BATCH = {"lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient"}
+BATCH = {"lbfgs", "owlqn", "newton-cg", "trust-ncg", "cg", "gradient", "cutting-planes"}
 STOCHASTIC = {
     "sag",
     "sag-lbfgs",
@@ -98,9 +100,11 @@ BY_VALUE = {
     "pa-ii",
     "arow",
     "frank-wolfe",
+    "cutting-planes",
     "cccp",
 }  # whose `tol` is of values, not of gradients
 OF_KINKS = BY_VALUE  # that serve losses without a derivative everywhere
+OF_PLANES = {"frank-wolfe", "cutting-planes"}  # that serve no others
 NO_L1 = "solver={!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0"
 WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
 LARGE = 20_000  # tokens from which on "auto" may begin with sag
@@ -149,8 +153,6 @@ def choice(
         return "sgd"
     if not loss.smooth:
         return _choice_for_kinks(solver, settings.l1_ratio, loss.convex)
-    if solver == "frank-wolfe":
-        raise ValueError(f"solver={solver!r} is for loss='hinge'; use 'lbfgs' or 'auto'")
     if solver == "auto":
         has_l1 = settings.l1_ratio > 0
         n_tokens = data.n_nodes
@@ -173,10 +175,18 @@ def choice_for_partitions(settings: Minimisation, loss: Loss) -> str:
     solver = settings.solver
     refuse_stochastic(solver)
     if not loss.smooth:
-        raise ValueError(
-            "loss='hinge' needs a solver that goes from one example to the next, which lie in "
-            "partitions; loss='softmax_margin' has costs, too, and a gradient"
-        )
+        if not loss.convex:
+            raise ValueError(
+                "loss='hinge' with missing labels, or sets of labels, needs a solver that goes "
+                "from one example to the next, which lie in partitions; take "
+                "loss='log_likelihood', or leave these sequences out"
+            )
+        if solver not in {"auto", "cutting-planes"} or settings.l1_ratio > 0:
+            raise ValueError(
+                "loss='hinge' has kinks, so on partitions it needs solver='cutting-planes' or "
+                f"'auto', and l1_ratio=0, got solver={solver!r} and l1_ratio={settings.l1_ratio}"
+            )
+        return "cutting-planes"
     if solver == "auto":
         return "owlqn" if settings.l1_ratio > 0 else "lbfgs"
     return _serving(solver, settings.l1_ratio, loss)
@@ -199,6 +209,8 @@ def refuse_stochastic(solver: str) -> None:
 
 def _serving(solver: str, l1_ratio: float, loss: Loss) -> str:
     """A solver of smooth losses, after a check that it serves this one and the penalty."""
+    if solver in OF_PLANES:
+        raise ValueError(f"solver={solver!r} is for loss='hinge'; use 'lbfgs' or 'auto'")
     if l1_ratio > 0 and solver not in L1:
         raise ValueError(NO_L1.format(solver))
     if solver in NEWTON and not loss.twice_differentiable:
@@ -216,14 +228,19 @@ def _serving(solver: str, l1_ratio: float, loss: Loss) -> str:
 
 def _choice_for_kinks(solver: str, l1_ratio: float, convex: bool) -> str:
     """The same for a loss that is the largest of planes, or a difference of two such."""
-    of_hinge = solver in {"auto", "frank-wolfe", "sgd"}
+    of_hinge = solver in OF_PLANES | {"auto", "sgd"}
     if solver not in OF_KINKS | {"auto"} or (of_hinge and l1_ratio > 0):
         raise ValueError(
-            "loss='hinge' has kinks, so it needs solver='frank-wolfe', 'sgd' or 'auto', and "
-            f"l1_ratio=0, got solver={solver!r} and l1_ratio={l1_ratio}"
+            "loss='hinge' has kinks, so it needs solver='frank-wolfe', 'cutting-planes', 'sgd' or "
+            f"'auto', and l1_ratio=0, got solver={solver!r} and l1_ratio={l1_ratio}"
         )
     if l1_ratio > 0:
         raise ValueError(NO_L1.format(solver))
+    if solver == "cutting-planes" and not convex:
+        raise ValueError(
+            f"solver={solver!r} is for loss='hinge' where all labels are known; use 'frank-wolfe' "
+            "or 'auto'"
+        )
     if solver not in {"frank-wolfe", "auto"}:
         return solver
     # which is a "frank-wolfe" for each completion of the hidden labels

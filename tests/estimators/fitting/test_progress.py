@@ -52,6 +52,7 @@ SOLVERS = {
     "pa-ii": {"random_state": 0},
     "arow": {"random_state": 0, "tol": 0.5},
     "frank-wolfe": {"random_state": 0, "loss": "hinge"},
+    "cutting-planes": {"loss": "hinge", "tol": 0.05},
 }
 SUPPORTED = parse_version(sklearn.__version__) >= parse_version("1.9")
 

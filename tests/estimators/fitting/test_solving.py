@@ -14,7 +14,7 @@ from sklearn_struct import (
     SequenceVectorizer,
 )
 from sklearn_struct.estimators.fitting import solving
-from sklearn_struct.estimators.fitting.solving import term_tokens
+from sklearn_struct.estimators.fitting.solving import OF_PLANES, term_tokens
 
 
 def words(rng, n=60):
@@ -129,7 +129,7 @@ NAMES = sorted(CHOICES.options - {"auto", "ap"})
 
 def loss_of(solver):
     """One that the solver minimises."""
-    return "hinge" if solver == "frank-wolfe" else "log_likelihood"
+    return "hinge" if solver in OF_PLANES else "log_likelihood"
 
 
 def numbers(scale=1.0):
@@ -193,7 +193,7 @@ def test_what_has_losses_of_its_own(model):
 def test_what_is_learned_from_weights_of_any_size(solver, weight, C):
     X, y = numbers()
     crf = LinearChainCRF(solver=solver, loss=loss_of(solver), C=C, max_iter=15, random_state=0)
-    if solver == "frank-wolfe" and C == 1e308:  # which is no penalty
+    if solver in OF_PLANES and C == 1e308:  # which is no penalty
         with pytest.raises(ValueError, match="needs an L2 penalty"):
             crf.fit(X, y, np.full(60, weight))
         return

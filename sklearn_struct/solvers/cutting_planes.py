@@ -1,0 +1,141 @@
+"""Cutting planes for convex objectives with kinks, which are evaluated as a whole, such as the
+structured hinge of data in partitions (Joachims, Finley and Yu, Machine Learning 2009; Teo,
+Vishwanathan, Smola and Le, JMLR 2010).
+
+Each evaluation gives a plane that is nowhere above the objective. The highest of all planes, with
+the penalty, is a model of it from below. The lowest point of the model is found by its dual: w is
+minus a mean of slopes, and the shares of the planes in this mean are looked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sklearn_struct.solvers.objective_protocols import BatchObjective
+from sklearn_struct.solvers.result import Callback, Result
+
+__all__ = ["cutting_planes"]
+
+# how far to go from the best point to the lowest one of the model, where it is asked for the next
+# plane (Franc and Sonnenburg, ICML 2008, do the same): the model is poor far from all its planes
+SHARE_OF_WAY = 0.3
+MOST = 100  # planes, each as long as w
+NEAR = 0.01  # of what moves could gain at first: what they may leave
+MOST_MOVES = 50  # of shares, for each plane
+
+
+def cutting_planes(
+    objective: BatchObjective,
+    w0: np.ndarray,
+    *,
+    l1: float,
+    l2: float,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
+) -> Result:
+    """Minimise ``objective + l2 / 2 * ||w||**2``, where the objective is convex and its gradients
+    are subgradients at kinks. The penalty is on all entries.
+
+    An iteration is an evaluation. Stops when the gap between the best value and the lowest one of
+    the model is at most `tol` times the value.
+    """
+    if l1 or not l2 > 0:
+        raise ValueError(
+            "'cutting-planes' needs an L2 penalty, and no other; use 'sgd' without one"
+        )
+    value, grad = objective.value_and_grad(w0)
+    best = Result(w0.copy(), value + l2 / 2 * float(np.dot(w0, w0)), 0, False, np.inf)
+    model = _Model(objective.size, l2)
+    model.add(grad, value - float(np.dot(grad, w0)))
+    while best.n_iter < max_iter and not best.converged and np.isfinite(best.value):
+        lowest, bound = model.lowest()
+        w = best.w + SHARE_OF_WAY * (lowest - best.w)
+        value, grad = objective.value_and_grad(w)
+        if not np.isfinite(value):
+            break  # the penalty is so weak that the model has no lowest point in these numbers
+        model.add(grad, value - float(np.dot(grad, w)))
+        value += l2 / 2 * float(np.dot(w, w))
+        if value < best.value:
+            best = best._replace(w=w, value=value)
+        gap = max(best.value - bound, 0.0)
+        best = best._replace(n_iter=best.n_iter + 1, gap=gap, converged=gap <= tol * best.value)
+        if callback is not None and callback(best.n_iter, best.w.copy(), best.value):
+            break
+    return best
+
+
+class _Model:
+    """The highest of some planes, and the penalty."""
+
+    def __init__(self, size: int, l2: float) -> None:
+        self.l2 = l2
+        self.slope = np.zeros((0, size))
+        self.offset = np.zeros(0)
+        self.share = np.zeros(0)
+        self.product = np.zeros((0, 0))
+        self.bound = -np.inf
+
+    def add(self, slope: np.ndarray, offset: float) -> None:
+        """Add a plane; the first one has all of the shares."""
+        if len(self.offset) == MOST:
+            self._make_room()
+        across = self.slope @ slope
+        square = float(np.dot(slope, slope))
+        self.product = np.block([[self.product, across[:, None]], [across[None], square]])
+        self.slope = np.vstack([self.slope, slope])
+        self.offset = np.append(self.offset, offset)
+        self.share = np.append(self.share, float(len(self.share) == 0))
+
+    def lowest(self) -> tuple[np.ndarray, float]:
+        """The lowest point, nearly; and what the objective is at least, with its penalty."""
+        heights = self.offset - self.product @ self.share / self.l2
+        above = float(np.max(heights) - np.dot(self.share, heights))
+        for _ in range(MOST_MOVES * len(heights)):
+            to = int(np.argmax(heights))
+            since = int(np.argmin(np.where(self.share > 0, heights, np.inf)))
+            gain = heights[to] - heights[since]
+            if not gain > NEAR * above:
+                break
+            self._move(since, to, gain, heights)
+        mean = self.share @ self.slope
+        bound = float(np.dot(self.share, self.offset)) - float(np.dot(mean, mean)) / (2 * self.l2)
+        # any shares give a bound
+        self.bound = max(self.bound, bound)
+        return -mean / self.l2, self.bound
+
+    def _move(self, since: int, to: int, gain: float, heights: np.ndarray) -> None:
+        """Move as much of a share to another plane as raises the dual value most."""
+        toward = (self.product[to] - self.product[since]) / self.l2
+        bend = toward[to] - toward[since]
+        step = self.share[since]
+        if bend * step > gain:
+            step = gain / bend
+            self.share[since] -= step
+        else:
+            self.share[since] = 0.0
+        self.share[to] += step
+        heights -= step * toward
+
+    def _make_room(self) -> None:
+        """Forget the plane with the least share, or put the two with the least into their mean,
+        which is nowhere above the objective either.
+        """
+        first, second = np.argsort(self.share, kind="stable")[:2]
+        if self.share[first] > 0:
+            total = self.share[first] + self.share[second]
+            mix = np.zeros(len(self.share))
+            mix[first] = self.share[first] / total
+            mix[second] = self.share[second] / total
+            self.slope[second] = mix @ self.slope
+            self.offset[second] = mix @ self.offset
+            across = self.product @ mix
+            self.product[second] = across
+            self.product[:, second] = across
+            self.product[second, second] = mix @ across
+            self.share[second] = total
+        kept = np.arange(len(self.share)) != first
+        self.slope = self.slope[kept]
+        self.offset = self.offset[kept]
+        self.share = self.share[kept]
+        self.product = self.product[np.ix_(kept, kept)]
