@@ -25,15 +25,12 @@ from sklearn_struct.distributed.merging import Merged, merge, merged_pattern, of
 from sklearn_struct.distributed.objective import ShardedObjective, TiltedObjective
 from sklearn_struct.distributed.partitions import Observed, observe
 from sklearn_struct.distributed.shards import Shards
+from sklearn_struct.distributed.solver_choice import refuse_stochastic
 from sklearn_struct.encoding.features.merged_encoders import MERGED
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.solving import (
-    choice_for_batches,
-    refuse_stochastic,
-    solve,
-)
+from sklearn_struct.estimators.fitting.solving import choice_for_batches, solve
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.estimators.m_estimation.base_distribution import read_base
 from sklearn_struct.estimators.m_estimation.base_features import choose_features

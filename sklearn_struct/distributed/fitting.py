@@ -31,6 +31,7 @@ from sklearn_struct.distributed.partitions import (
     weigh,
 )
 from sklearn_struct.distributed.shards import Shards
+from sklearn_struct.distributed.solver_choice import choice_for_partitions, refuse_stochastic
 from sklearn_struct.encoding.features.merged_encoders import MERGED
 from sklearn_struct.estimators.chains.ge_crf import GECRF
 from sklearn_struct.estimators.chains.linear_chain_crf import LinearChainCRF
@@ -40,11 +41,7 @@ from sklearn_struct.estimators.chains.pseudo_likelihood_crf import PseudoLikelih
 from sklearn_struct.estimators.fitting.iterations import Iterations
 from sklearn_struct.estimators.fitting.prepared_weights import Prepared
 from sklearn_struct.estimators.fitting.progress import Progress
-from sklearn_struct.estimators.fitting.solving import (
-    choice_for_partitions,
-    refuse_stochastic,
-    solve,
-)
+from sklearn_struct.estimators.fitting.solving import solve
 from sklearn_struct.estimators.hidden_markov.hmm import HMM
 from sklearn_struct.estimators.m_estimation.m_estimated_crf import MEstimatedCRF
 from sklearn_struct.exceptions import EmptyDataError, InputTypeError

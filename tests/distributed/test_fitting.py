@@ -142,13 +142,6 @@ def test_nothing_given_is_changed():
     assert list(fitted.named_steps) == list(estimator.named_steps)
 
 
-@pytest.mark.parametrize("solver", ["sag", "sgd", "ap", "pa", "pa-ii", "arow", "frank-wolfe"])
-def test_solvers_that_go_from_example_to_example(solver):
-    X, y = sentences(20)
-    with pytest.raises(ValueError, match=f"solver='{solver}' goes from one example to the next"):
-        fit_partitions(LinearChainCRF(solver=solver), in_memory(2, as_lists(X), y))
-
-
 def test_what_cannot_be_fitted_on_partitions():
     X, y = sentences(20)
     shards = in_memory(2, as_lists(X), y)
@@ -156,25 +149,6 @@ def test_what_cannot_be_fitted_on_partitions():
         fit_partitions(LatentChainCRF(), shards)
     with pytest.raises(InputTypeError, match="and no TokenTransformer: apply that to each"):
         fit_partitions(make_pipeline(TokenTransformer(StandardScaler()), LinearChainCRF()), shards)
-    with pytest.raises(ValueError, match=r"on partitions it needs solver='cutting-planes'"):
-        fit_partitions(LinearChainCRF(loss="hinge", solver="lbfgs"), in_memory(2, as_lists(X), y))
-    y[0] = None
-    with pytest.raises(ValueError, match="loss='hinge' with missing labels"):
-        fit_partitions(LinearChainCRF(loss="hinge"), in_memory(2, as_lists(X), y))
-
-
-@pytest.mark.parametrize("n_parts", [1, 3])
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_margins(n_parts):
-    """The lowest objective lies between the bounds of both solvers."""
-    X, y = sentences(40)
-    crf = LinearChainCRF(loss="hinge", tol=0.02, random_state=0)
-    here = crf.fit(as_lists(X), y)
-    there = fit_partitions(clone(crf), in_memory(n_parts, as_lists(X), y))
-    assert (here.solver_, there.solver_) == ("frank-wolfe", "cutting-planes")
-    assert there.gap_ <= 0.02 * there.loss_curve_[-1]
-    for one, other in ((here, there), (there, here)):
-        assert one.loss_curve_[-1] - one.gap_ <= other.loss_curve_[-1]
 
 
 def test_data_that_teach_nothing():

@@ -38,6 +38,7 @@ from sklearn_struct.solvers.sgd import sgd
 
 __all__ = [
     "BATCH",
+    "OF_PLANES",
     "OF_TERMS",
     "SOLVERS",
     "STOCHASTIC",
@@ -45,11 +46,10 @@ __all__ = [
     "check_minimum",
     "choice",
     "choice_for_batches",
-    "choice_for_partitions",
     "choice_for_rows",
     "ended",
     "minimise",
-    "refuse_stochastic",
+    "serving",
     "solve",
     "step_options",
     "strength",
@@ -167,47 +167,10 @@ def choice(
         if has_l1:
             return "sag" if many else "owlqn"
         return "sag-lbfgs" if many else "lbfgs"
-    return _serving(solver, settings.l1_ratio, loss)
+    return serving(solver, settings.l1_ratio, loss)
 
 
-def choice_for_partitions(settings: Minimisation, loss: Loss) -> str:
-    """The same where data lie in partitions: "auto" is a batch solver, and no other one serves."""
-    solver = settings.solver
-    refuse_stochastic(solver)
-    if not loss.smooth:
-        if not loss.convex:
-            raise ValueError(
-                "loss='hinge' with missing labels, or sets of labels, needs a solver that goes "
-                "from one example to the next, which lie in partitions; take "
-                "loss='log_likelihood', or leave these sequences out"
-            )
-        if solver not in {"auto", "cutting-planes"} or settings.l1_ratio > 0:
-            raise ValueError(
-                "loss='hinge' has kinks, so on partitions it needs solver='cutting-planes' or "
-                f"'auto', and l1_ratio=0, got solver={solver!r} and l1_ratio={settings.l1_ratio}"
-            )
-        return "cutting-planes"
-    if solver == "auto":
-        return "owlqn" if settings.l1_ratio > 0 else "lbfgs"
-    return _serving(solver, settings.l1_ratio, loss)
-
-
-def refuse_stochastic(solver: str) -> None:
-    """Raise ValueError for a solver that needs all examples in one place."""
-    if solver == "em":
-        raise ValueError(
-            "solver='em' is not for data in partitions: use 'lbfgs' or 'auto', which minimise the "
-            "same"
-        )
-    if solver not in BATCH | {"auto"}:
-        names = ", ".join(map(repr, sorted(BATCH)))
-        raise ValueError(
-            f"solver={solver!r} goes from one example to the next, which lie in partitions: use "
-            f"one of {names} or 'auto', or `partial_fit` on one partition after the other"
-        )
-
-
-def _serving(solver: str, l1_ratio: float, loss: Loss) -> str:
+def serving(solver: str, l1_ratio: float, loss: Loss) -> str:
     """A solver of smooth losses, after a check that it serves this one and the penalty."""
     if solver in OF_PLANES:
         raise ValueError(f"solver={solver!r} is for loss='hinge'; use 'lbfgs' or 'auto'")
