@@ -17,8 +17,10 @@ from sklearn_struct.solvers.result import Callback, Result
 __all__ = ["cutting_planes"]
 
 # how far to go from the best point to the lowest one of the model, where it is asked for the next
-# plane (Franc and Sonnenburg, ICML 2008, do the same): the model is poor far from all its planes
-SHARE_OF_WAY = 0.3
+# plane (Franc and Sonnenburg, ICML 2008, do the same): the model is poor far from all its planes.
+# The way is halved where the point was not better, and doubled where it was
+MOST_OF_WAY = 0.3
+LEAST_OF_WAY = 1e-3
 MOST = 100  # planes, each as long as w
 NEAR = 0.01  # of what moves could gain at first: what they may leave
 MOST_MOVES = 50  # of shares, for each plane
@@ -48,9 +50,10 @@ def cutting_planes(
     best = Result(w0.copy(), value + l2 / 2 * float(np.dot(w0, w0)), 0, False, np.inf)
     model = _Model(objective.size, l2)
     model.add(grad, value - float(np.dot(grad, w0)))
+    of_way = MOST_OF_WAY
     while best.n_iter < max_iter and not best.converged and np.isfinite(best.value):
         lowest, bound = model.lowest()
-        w = best.w + SHARE_OF_WAY * (lowest - best.w)
+        w = best.w + of_way * (lowest - best.w)
         value, grad = objective.value_and_grad(w)
         if not np.isfinite(value):
             break  # the penalty is so weak that the model has no lowest point in these numbers
@@ -58,6 +61,9 @@ def cutting_planes(
         value += l2 / 2 * float(np.dot(w, w))
         if value < best.value:
             best = best._replace(w=w, value=value)
+            of_way = min(2 * of_way, MOST_OF_WAY)
+        else:
+            of_way = max(of_way / 2, LEAST_OF_WAY)
         gap = max(best.value - bound, 0.0)
         best = best._replace(n_iter=best.n_iter + 1, gap=gap, converged=gap <= tol * best.value)
         if callback is not None and callback(best.n_iter, best.w.copy(), best.value):
