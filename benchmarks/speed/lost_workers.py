@@ -48,12 +48,26 @@ def kill_one(client: Any, shards: Any) -> None:
     os.kill(client.run(os.getpid, workers=[victim])[victim], signal.SIGKILL)
 
 
+def fit_with(client: Any, parts: list[tuple[Any, Any]], happens: Any = None) -> Any:
+    """The weights of a fit on a cluster, after each iteration of which something may happen."""
+    from sklearn_struct.dask.cluster import ClusterShards
+    from sklearn_struct.dask.collections import futures_of
+
+    shards = ClusterShards(client, futures_of(client, *delayed(parts), None))
+
+    def callback(n_iter: int, w: Any, value: float) -> bool:
+        if happens is not None:
+            happens(n_iter, shards)
+        return False
+
+    return short_fit(shards, callback)
+
+
 def kills(watch: Stopwatch) -> dict[str, float]:
     """Fits during each of which one of two workers is killed."""
     import numpy as np
 
-    from sklearn_struct.dask.cluster import ClusterShards, patient_cluster
-    from sklearn_struct.dask.collections import futures_of
+    from sklearn_struct.dask.cluster import patient_cluster
     from sklearn_struct.distributed.shards import InMemory
 
     parts = four_parts(watch)
@@ -62,18 +76,16 @@ def kills(watch: Stopwatch) -> dict[str, float]:
     same = 0
     seconds = []
     with cluster(2) as (_, client), patient_cluster(client):
+
+        def kill(n_iter: int, shards: Any) -> None:
+            if n_iter == 5:
+                kill_one(client, shards)
+
         for _ in range(N_KILLS):
             client.wait_for_workers(2)
-            shards = ClusterShards(client, futures_of(client, *delayed(parts), None))
-
-            def kill(n_iter: int, w: Any, value: float, shards: Any = shards) -> bool:
-                if n_iter == 5:
-                    kill_one(client, shards)
-                return False
-
             start = time.perf_counter()
             try:
-                w = short_fit(shards, kill)
+                w = fit_with(client, parts, kill)
             except Exception as error:
                 print(f"a fit failed: {error!r}")
                 continue
@@ -87,42 +99,43 @@ def bits(watch: Stopwatch) -> dict[str, float]:
     """Fits on one to three workers, one with three kills, and one to which a worker comes."""
     import numpy as np
 
-    from sklearn_struct.dask.cluster import ClusterShards, patient_cluster
-    from sklearn_struct.dask.collections import futures_of
+    from sklearn_struct.dask.cluster import patient_cluster
     from sklearn_struct.distributed.shards import InMemory
 
     parts = four_parts(watch)
     expected = short_fit(InMemory(parts))
 
-    def is_same(n_workers: int, happens: Any = None) -> bool:
+    def is_same(n_workers: int, happening: Any = None) -> bool:
         with cluster(n_workers) as (workers, client), patient_cluster(client):
             client.wait_for_workers(n_workers)
-            shards = ClusterShards(client, futures_of(client, *delayed(parts), None))
+            happens = None if happening is None else happening(workers, client)
+            return bool(np.array_equal(fit_with(client, parts, happens), expected))
 
-            def callback(n_iter: int, w: Any, value: float) -> bool:
-                if happens is not None:
-                    happens(n_iter, workers, client, shards)
-                return False
+    return {
+        ON_WORKERS: sum(map(is_same, (1, 2, 3))),
+        AFTER_KILLS: float(is_same(2, three_kills)),
+        WITH_ANOTHER: float(is_same(1, another_worker)),
+    }
 
-            return bool(np.array_equal(short_fit(shards, callback), expected))
 
-    def thrice(n_iter: int, workers: Any, client: Any, shards: Any) -> None:
+def three_kills(workers: Any, client: Any) -> Any:
+    def happens(n_iter: int, shards: Any) -> None:
         if n_iter in (3, 6, 9):
             client.wait_for_workers(2)
             kill_one(client, shards)
 
-    def another(n_iter: int, workers: Any, client: Any, shards: Any) -> None:
+    return happens
+
+
+def another_worker(workers: Any, client: Any) -> Any:
+    def happens(n_iter: int, shards: Any) -> None:
         if n_iter == 5:
             workers.scale(2)
             client.wait_for_workers(2)
             # a new worker gets nothing by itself
             client.replicate(shards.states, n=2)
 
-    return {
-        ON_WORKERS: sum(map(is_same, (1, 2, 3))),
-        AFTER_KILLS: float(is_same(2, thrice)),
-        WITH_ANOTHER: float(is_same(1, another)),
-    }
+    return happens
 
 
 def no_workers(watch: Stopwatch) -> dict[str, float]:
