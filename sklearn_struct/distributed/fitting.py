@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from sklearn_struct.compiled.threads import ONE_BLAS_THREAD
 from sklearn_struct.distributed.based_fitting import check_based, learn_based
 from sklearn_struct.distributed.criteria import pose_criteria
 from sklearn_struct.distributed.hidden_fitting import learn_hidden
@@ -148,17 +149,19 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
     model._validate_params()
     progress = Progress(model, None, None, None)
     fitted = None
-    if isinstance(model, HMM):
-        learn_hidden(model, shards, init, progress)
-    elif isinstance(model, MEstimatedCRF):
-        check_based(model)
-        learn_based(model, shards, init, progress, fit_partitions)
-    else:
-        # before anything is read
-        refuse_stochastic(model.solver)
-        posed = pose(model, encoder, shards)
-        fitted = posed.encoder
-        _learn(model, posed, init, progress)
+    # also for what is done here: the solver's products
+    with ONE_BLAS_THREAD:
+        if isinstance(model, HMM):
+            learn_hidden(model, shards, init, progress)
+        elif isinstance(model, MEstimatedCRF):
+            check_based(model)
+            learn_based(model, shards, init, progress, fit_partitions)
+        else:
+            # before anything is read
+            refuse_stochastic(model.solver)
+            posed = pose(model, encoder, shards)
+            fitted = posed.encoder
+            _learn(model, posed, init, progress)
     progress.end()
     return _whole(estimator, encoder, fitted, model) if isinstance(estimator, Pipeline) else model
 
