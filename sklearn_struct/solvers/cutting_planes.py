@@ -72,11 +72,17 @@ def cutting_planes(
 
 
 class _Model:
-    """The highest of some planes, and the penalty."""
+    """The highest of some planes, and the penalty.
+
+    `offset` (n,) and `slope` (n, d) of the n planes, which are the first rows of `rows`; `share`
+    (n,) of each in the mean; `product` (n, n) of slopes with each other.
+    """
 
     def __init__(self, size: int, l2: float) -> None:
         self.l2 = l2
-        self.slope = np.zeros((0, size))
+        # memory that is written to when its plane comes
+        self.rows = np.empty((MOST, size))
+        self.slope = self.rows[:0]
         self.offset = np.zeros(0)
         self.share = np.zeros(0)
         self.product = np.zeros((0, 0))
@@ -84,14 +90,20 @@ class _Model:
 
     def add(self, slope: np.ndarray, offset: float) -> None:
         """Add a plane; the first one has all of the shares."""
-        if len(self.offset) == MOST:
-            self._make_room()
+        n = len(self.offset)
+        if n == MOST:
+            at = self._freed()
+        else:
+            at = n
+            self.slope = self.rows[: n + 1]
+            self.offset = np.append(self.offset, 0.0)
+            self.share = np.append(self.share, float(n == 0))
+            self.product = np.pad(self.product, (0, 1))
+        self.slope[at] = slope
+        self.offset[at] = offset
         across = self.slope @ slope
-        square = float(np.dot(slope, slope))
-        self.product = np.block([[self.product, across[:, None]], [across[None], square]])
-        self.slope = np.vstack([self.slope, slope])
-        self.offset = np.append(self.offset, offset)
-        self.share = np.append(self.share, float(len(self.share) == 0))
+        self.product[at] = across
+        self.product[:, at] = across
 
     def lowest(self) -> tuple[np.ndarray, float]:
         """The lowest point, nearly; and what the objective is at least, with its penalty."""
@@ -123,9 +135,9 @@ class _Model:
         self.share[to] += step
         heights -= step * toward
 
-    def _make_room(self) -> None:
-        """Forget the plane with the least share, or put the two with the least into their mean,
-        which is nowhere above the objective either.
+    def _freed(self) -> int:
+        """The place of the plane with the least share. It is forgotten; if it has one, it goes into
+        a mean with the next least, which is nowhere above the objective either.
         """
         first, second = np.argsort(self.share, kind="stable")[:2]
         if self.share[first] > 0:
@@ -140,8 +152,5 @@ class _Model:
             self.product[:, second] = across
             self.product[second, second] = mix @ across
             self.share[second] = total
-        kept = np.arange(len(self.share)) != first
-        self.slope = self.slope[kept]
-        self.offset = self.offset[kept]
-        self.share = self.share[kept]
-        self.product = self.product[np.ix_(kept, kept)]
+            self.share[first] = 0.0
+        return int(first)
