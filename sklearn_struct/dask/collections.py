@@ -26,9 +26,9 @@ def _is_promise(value: Any) -> bool:
     return isinstance(value, Delayed | Future)
 
 
-def partitions_of(X: Any, name: str) -> list[Any]:
+def partitions_of(X: Any, name: str, tokens: Any = None) -> list[Any]:
     """The partitions of a bag, a table, or a list of delayed values or futures, which errors call
-    `name`.
+    `name`. The rows of a table of labels are those of `tokens`, if this is a table.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def partitions_of(X: Any, name: str) -> list[Any]:
         parts: list[Any] = X.map_partitions(list).to_delayed()
         return parts
     if is_table(X):
-        return list(parts_of_table(X, name))
+        return list(parts_of_table(X, name, tokens if is_table(tokens) else None))
     if is_distributed(X) and not is_dask_collection(X):
         return list(X)
     if is_dask_collection(X):
@@ -65,7 +65,11 @@ def futures_of(client: Client, X: Any, y: Any, sample_weight: Any) -> list[Any]:
         If y or weights have another number of partitions.
     """
     given = {"X": X, "y": y, "sample_weight": sample_weight}
-    parts = {name: partitions_of(value, name) for name, value in given.items() if value is not None}
+    parts = {
+        name: partitions_of(value, name, X if name == "y" else None)
+        for name, value in given.items()
+        if value is not None
+    }
     n = len(parts["X"])
     for name, of_name in parts.items():
         if len(of_name) != n:

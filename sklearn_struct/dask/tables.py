@@ -7,12 +7,13 @@ from typing import Any
 from dask.base import is_dask_collection
 from dask.delayed import Delayed, delayed
 
+from sklearn_struct.containers.data_frames import names_of, runs, table
 from sklearn_struct.containers.sequence_array import SequenceArray
-from sklearn_struct.exceptions import InputTypeError
+from sklearn_struct.distributed.shards import at_partition
+from sklearn_struct.exceptions import InputTypeError, LengthMismatchError
 
 __all__ = ["is_table", "label_column", "parts_of_table"]
 
-SEQUENCE = "sequence of the row"  # a column of this name, of which tables have none of their own
 LABEL = "label"
 
 
@@ -21,8 +22,9 @@ def is_table(X: Any) -> bool:
     return is_dask_collection(X) and hasattr(X, "divisions") and hasattr(X, "to_delayed")
 
 
-def parts_of_table(X: Any, name: str) -> list[Delayed]:
-    """A `SequenceArray` of each partition of X, a DataFrame, or y, a Series; `name` says which.
+def parts_of_table(X: Any, name: str, tokens: Any = None) -> list[Delayed]:
+    """A `SequenceArray` of each partition of X, a DataFrame, or y, a Series; `name` says which. If
+    `tokens`, a DataFrame with as many partitions, is given, the index must be that of its rows.
 
     Raises
     ------
@@ -31,7 +33,13 @@ def parts_of_table(X: Any, name: str) -> list[Delayed]:
         does not know where its partitions begin: a sequence may be cut in two.
     """
     _check(X, name)
-    return [delayed(_sequences)(part) for part in X.to_delayed()]
+    parts = X.to_delayed()
+    if tokens is None or len(parts) != tokens.npartitions:
+        return [delayed(at_partition)(i, _sequences, part) for i, part in enumerate(parts)]
+    return [
+        delayed(at_partition)(i, _labels_of_rows, part, rows)
+        for i, (part, rows) in enumerate(zip(parts, tokens.to_delayed(), strict=True))
+    ]
 
 
 def label_column(X: Any, model: Delayed) -> Any:
@@ -63,11 +71,26 @@ def _check(X: Any, name: str) -> None:
 
 def _sequences(part: Any) -> SequenceArray:
     """A table holds tokens, a column holds labels."""
-    is_column = part.ndim == 1
-    columns = LABEL if is_column else None
-    frame = part.to_frame(LABEL) if is_column else part
-    named = frame.rename_axis(index=SEQUENCE).reset_index()
-    return SequenceArray.from_frame(named, SEQUENCE, columns)
+    index = part.index.to_frame(index=False)
+    offsets = runs(index, list(index.columns))
+    if part.ndim == 1:
+        return SequenceArray(part.to_numpy(), offsets)
+    # raises where a name occurs twice
+    names = names_of(part)
+    return SequenceArray(table(part, list(part.columns)), offsets, names)
+
+
+def _labels_of_rows(labels: Any, rows: Any) -> SequenceArray:
+    if len(labels) != len(rows):
+        raise LengthMismatchError(f"X has {len(rows)} rows but y has {len(labels)}")
+    if not labels.index.equals(rows.index):
+        names = list(zip(rows.index.tolist(), labels.index.tolist(), strict=True))
+        row = next(row for row, (of_X, of_y) in enumerate(names) if of_X != of_y)
+        raise ValueError(
+            f"row {row} is of sequence {names[row][0]!r} in X, but of {names[row][1]!r} in y: give "
+            "a column of the same table"
+        )
+    return _sequences(labels)
 
 
 def _labels(part: Any, model: Any) -> Any:

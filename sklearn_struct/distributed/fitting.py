@@ -158,7 +158,7 @@ def fit_partitions(estimator: Any, shards: Shards, init: Any = None) -> Any:
             learn_based(model, shards, init, progress, fit_partitions)
         else:
             # before anything is read
-            refuse_stochastic(model.solver)
+            refuse_stochastic(model.solver, getattr(model, "loss", "") != "hinge")
             posed = pose(model, encoder, shards)
             fitted = posed.encoder
             _learn(model, posed, init, progress)

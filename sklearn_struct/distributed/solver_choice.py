@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from sklearn_struct.estimators.fitting.solving import BATCH, Minimisation, serving
+from sklearn_struct.estimators.fitting.solving import (
+    BATCH,
+    OF_PLANES,
+    Minimisation,
+    serving,
+)
 from sklearn_struct.losses.base import Loss
 
 __all__ = ["choice_for_partitions", "refuse_stochastic"]
@@ -13,7 +18,7 @@ def choice_for_partitions(settings: Minimisation, loss: Loss) -> str:
     does not serve the penalty or the loss.
     """
     solver = settings.solver
-    refuse_stochastic(solver)
+    refuse_stochastic(solver, loss.smooth)
     if not loss.smooth:
         if not loss.convex:
             raise ValueError(
@@ -32,7 +37,7 @@ def choice_for_partitions(settings: Minimisation, loss: Loss) -> str:
     return serving(solver, settings.l1_ratio, loss)
 
 
-def refuse_stochastic(solver: str) -> None:
+def refuse_stochastic(solver: str, smooth: bool = True) -> None:
     """Raise ValueError for a solver that needs all examples in one place."""
     if solver == "em":
         raise ValueError(
@@ -40,8 +45,8 @@ def refuse_stochastic(solver: str) -> None:
             "same"
         )
     if solver not in BATCH | {"auto"}:
-        names = ", ".join(map(repr, sorted(BATCH)))
+        names = ", ".join(map(repr, sorted(BATCH - OF_PLANES if smooth else BATCH & OF_PLANES)))
         raise ValueError(
             f"solver={solver!r} goes from one example to the next, which lie in partitions: use "
-            f"one of {names} or 'auto', or `partial_fit` on one partition after the other"
+            f"{names} or 'auto', or `partial_fit` on one partition after the other"
         )

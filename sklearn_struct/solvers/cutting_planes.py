@@ -18,9 +18,9 @@ __all__ = ["cutting_planes"]
 
 # how far to go from the best point to the lowest one of the model, where it is asked for the next
 # plane (Franc and Sonnenburg, ICML 2008, do the same): the model is poor far from all its planes.
-# The way is halved where the point was not better, and doubled where it was
+# The way is doubled where the point was better. Where it was not, it is halved, once more each time
+# in a row: the weaker the penalty, the further away the first points are
 MOST_OF_WAY = 0.3
-LEAST_OF_WAY = 1e-3
 MOST = 100  # planes, each as long as w
 NEAR = 0.01  # of what moves could gain at first: what they may leave
 MOST_MOVES = 50  # of shares, for each plane
@@ -36,21 +36,23 @@ def cutting_planes(
     tol: float,
     callback: Callback | None = None,
 ) -> Result:
-    """Minimise ``objective + l2 / 2 * ||w||**2``, where the objective is convex and its gradients
-    are subgradients at kinks. The penalty is on all entries.
+    """Minimise ``objective + l2 / 2 * ||w||**2``, where the objective is convex and nowhere below
+    0, and its gradients are subgradients at kinks. The penalty is on all entries.
 
     An iteration is an evaluation. Stops when the gap between the best value and the lowest one of
     the model is at most `tol` times the value.
     """
     if l1 or not l2 > 0:
         raise ValueError(
-            "'cutting-planes' needs an L2 penalty, and no other; use 'sgd' without one"
+            "'cutting-planes' needs an L2 penalty, and no other: a finite C, and l1_ratio=0; 'sgd' "
+            "goes without one, where all data are in one place"
         )
     value, grad = objective.value_and_grad(w0)
     best = Result(w0.copy(), value + l2 / 2 * float(np.dot(w0, w0)), 0, False, np.inf)
     model = _Model(objective.size, l2)
     model.add(grad, value - float(np.dot(grad, w0)))
     of_way = MOST_OF_WAY
+    in_a_row = 0  # points that were not better
     while best.n_iter < max_iter and not best.converged and np.isfinite(best.value):
         lowest, bound = model.lowest()
         w = best.w + of_way * (lowest - best.w)
@@ -62,8 +64,10 @@ def cutting_planes(
         if value < best.value:
             best = best._replace(w=w, value=value)
             of_way = min(2 * of_way, MOST_OF_WAY)
+            in_a_row = 0
         else:
-            of_way = max(of_way / 2, LEAST_OF_WAY)
+            in_a_row += 1
+            of_way *= 0.5**in_a_row
         gap = max(best.value - bound, 0.0)
         best = best._replace(n_iter=best.n_iter + 1, gap=gap, converged=gap <= tol * best.value)
         if callback is not None and callback(best.n_iter, best.w.copy(), best.value):
@@ -86,7 +90,7 @@ class _Model:
         self.offset = np.zeros(0)
         self.share = np.zeros(0)
         self.product = np.zeros((0, 0))
-        self.bound = -np.inf
+        self.bound = 0.0
 
     def add(self, slope: np.ndarray, offset: float) -> None:
         """Add a plane; the first one has all of the shares."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dask
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
@@ -74,6 +75,11 @@ def test_what_tables_must_be(client, frame):
             model.fit(*data)
     with pytest.raises(LengthMismatchError, match="X has 2 partitions but y has 1"):
         model.fit(X, table_of(frame, 1)["tag"])
+    renamed = frame["sentence"].replace(39, 40)
+    other = table_of(frame.assign(sentence=renamed), 2)["tag"]
+    with pytest.raises(ValueError, match=r"row \d+ is of sequence 39 in X, but of 40 in") as error:
+        model.fit(X, other)
+    assert error.value.__notes__ == ["in partition 1"]
     missing = table_of(frame.assign(tag=frame["tag"].where(frame.index != 0)), 2)["tag"]
     with pytest.raises(UnknownLabelError, match=r"y\[0\], token 0: the label is missing"):
         model.fit(X, missing)
@@ -81,3 +87,32 @@ def test_what_tables_must_be(client, frame):
     model.fit(X, y)
     with pytest.raises(InputTypeError, match="X is a dask DataFrame with an index without a name"):
         model.predict(rows[["word"]])
+
+
+def test_labels_of_other_rows(client, frame):
+    """Divisions are alike, so partitions have other numbers of rows."""
+    table = table_of(frame, 2)
+    fewer = table_of(frame.drop(index=frame.index[-1]), 2)["tag"]
+    model = Distributed(LinearChainCRF(), client)
+    with pytest.raises(LengthMismatchError, match=r"X has \d+ rows but y has \d+"):
+        model.fit(table[["word"]], fewer)
+
+
+def test_a_sequence_that_comes_again(client, frame):
+    """A table that is not sorted, though it was said to be."""
+    mixed = frame.assign(sentence=frame["sentence"] % 5)
+    parts = [dask.delayed(mixed.set_index("sentence"))]
+    meta = mixed.set_index("sentence").iloc[:0]
+    table = dd.from_delayed(parts, meta=meta, divisions=[0, 4])
+    model = Distributed(LinearChainCRF(), client)
+    with pytest.raises(ValueError, match=r"row \d+: sentence=0 has come before") as error:
+        model.fit(table[["word"]], table["tag"])
+    assert error.value.__notes__ == ["in partition 0"]
+
+
+def test_a_column_with_the_name_of_the_index(client, frame):
+    table = table_of(frame.assign(again=frame["sentence"]), 2).rename(columns={"again": "sentence"})
+    columns = ["sentence", "length"]
+    model = Distributed(LinearChainCRF(C=10, solver="lbfgs"), client)
+    fitted = model.fit(table[columns], table["tag"]).estimator_
+    assert fitted.feature_names_in_.tolist() == columns

@@ -113,11 +113,15 @@ class Iterations:
         return self._state(result.n_iter, result.w)
 
     def _say_why(self, result: Result | Maximum[Any], stopped: str) -> None:
-        """Print why the solver stopped, how large its gradient is, if it knows, and its time."""
+        """Print why the solver stopped, how large its gradient or its gap is, if it knows, and its
+        time.
+        """
         reason = f"tol={self.settings.tol} is{'' if result.converged else ' not'} reached"
         if self.progress.stopped:
             reason = "a callback asked to stop"
         if isinstance(result, Result) and not np.isnan(result.steepest):
             reason += f", the largest entry of the gradient is {result.steepest:.3g}"
+        if isinstance(result, Result) and not np.isnan(result.gap):
+            reason += f", the gap is {result.gap * self.scale:.3g}"
         seconds = perf_counter() - self.start
         print(f"[{self.settings.speaker}] {stopped}: {reason}; {seconds:.1f} s", flush=True)
