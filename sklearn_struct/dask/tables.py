@@ -84,12 +84,13 @@ def _labels_of_rows(labels: Any, rows: Any) -> SequenceArray:
     if len(labels) != len(rows):
         raise LengthMismatchError(f"X has {len(rows)} rows but y has {len(labels)}")
     if not labels.index.equals(rows.index):
-        names = list(zip(rows.index.tolist(), labels.index.tolist(), strict=True))
-        row = next(row for row, (of_X, of_y) in enumerate(names) if of_X != of_y)
-        raise ValueError(
-            f"row {row} is of sequence {names[row][0]!r} in X, but of {names[row][1]!r} in y: give "
-            "a column of the same table"
-        )
+        names = zip(rows.index.tolist(), labels.index.tolist(), strict=True)
+        for row, (of_X, of_y) in enumerate(names):
+            if of_X != of_y:
+                raise ValueError(
+                    f"row {row} is of sequence {of_X!r} in X, but of {of_y!r} in y: give a column "
+                    "of the same table"
+                )
     return _sequences(labels)
 
 
