@@ -35,6 +35,11 @@ TIMED = "import time; start = time.process_time(); {}; print(time.process_time()
 ROUNDS = 5
 
 
+def environment() -> dict[str, str]:
+    """That of processes which may write bytecode: without it each would translate the package."""
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+
+
 def first_fits(form: tuple[str, str, str], watch: Stopwatch) -> dict[str, float]:
     """Figures of two processes that share a fresh cache."""
     figures = {}
@@ -43,7 +48,7 @@ def first_fits(form: tuple[str, str, str], watch: Stopwatch) -> dict[str, float]
             command = [sys.executable, str(Path(__file__).with_name("first_fit.py")), *form]
             paths = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
             variables = {"NUMBA_CACHE_DIR": cache, "PYTHONPATH": os.pathsep.join(paths)}
-            env = os.environ | variables
+            env = environment() | variables
             answer = subprocess.run(
                 command, env=env, stdout=subprocess.PIPE, text=True, check=True
             ).stdout
@@ -58,7 +63,9 @@ def imports(watch: Stopwatch) -> dict[str, float]:
     for r in range(1 + ROUNDS):
         for name, line in IMPORTS.items():
             command = [sys.executable, "-c", TIMED.format(line)]
-            answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+            answer = subprocess.run(
+                command, env=environment(), stdout=subprocess.PIPE, text=True, check=True
+            ).stdout
             if r > 0:
                 seconds[name].append(float(answer))
     return {f"import of {name}": statistics.median(several) for name, several in seconds.items()}
