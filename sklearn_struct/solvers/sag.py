@@ -114,8 +114,8 @@ def sag(
     taken up again.
 
     `memory` is left as it is in the end; where an earlier call has left one, no pass fills it.
-    `hopeless` is asked after each evaluation, with the passes made and the least of all largest
-    entries of gradients, whether to give up. If `sampled`, large memories keep samples, which save
+    `hopeless` is asked after each evaluation of a gradient, with the passes made and the least of
+    all largest entries of gradients, whether to give up. If `sampled`, large memories keep samples, which save
     memory and lead near the optimum, not to it.
     """
     dtype = objective.expand(w0).dtype
@@ -158,7 +158,9 @@ def sag(
                 first = n_iter + 1
         best = best._replace(n_iter=n_iter)
         stops = callback is not None and callback(n_iter, best.w, best.value)
-        if stops or best.converged or (due and hopeless(n_iter, flattest)):
+        # where values still fall fast nobody knows how flat it is
+        looked = due and not looks.value_alone
+        if stops or best.converged or (looked and hopeless(n_iter, flattest)):
             break
     memory.keep(iterate, curvature)
     return _completed(best, objective, l1, l2, tol)

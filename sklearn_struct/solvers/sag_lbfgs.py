@@ -17,9 +17,11 @@ from sklearn_struct.solvers.sag import Remembered, evaluate, sag
 
 __all__ = ["sag_lbfgs"]
 
-# passes after which the gradient must have been so many times `tol` at most
+# passes after which the gradient must have been so many times `tol` at most; the first one that is
+# looked at may be as many times that: it wavers from pass to pass, and the least of several counts
 FEW = 20
 NEAR = 20.0
+WAVERS = 5.0
 MOST = 100  # passes
 FINER = (1.0, 0.3, 0.1)  # times `tol`, which says less of the gap than of the gradient
 
@@ -47,6 +49,7 @@ def sag_lbfgs(
     done = 0
     stopped = False
     lowest = np.inf
+    n_looks = 0
 
     def counted(n_iter: int, w: np.ndarray, value: float) -> bool:
         nonlocal stopped, lowest
@@ -55,8 +58,11 @@ def sag_lbfgs(
         stopped = callback is not None and callback(done + n_iter, w, lowest)
         return stopped
 
-    def hopeless(n_iter: int, steepest: float) -> bool:
-        return n_iter >= MOST or (n_iter >= FEW and not steepest <= NEAR * tol)
+    def hopeless(n_iter: int, flattest: float) -> bool:
+        nonlocal n_looks
+        n_looks += 1
+        near = NEAR * tol * (WAVERS if n_looks == 1 else 1.0)
+        return n_iter >= MOST or (n_iter >= FEW and not flattest <= near)
 
     best = sag(
         objective,
