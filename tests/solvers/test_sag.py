@@ -323,9 +323,17 @@ def test_steps_and_evaluations_take_turns_to_have_memory():
     ],
 )
 def test_a_point_whose_value_still_falls_can_wait(steep, expected, monkeypatch):
-    """It is evaluated later, and without the gradient, but for the last one."""
+    """It is evaluated later, and without the gradient, but for the last one. Whether to give up is a
+    question of gradients.
+    """
     objective = chains()
     passes = []
+    judged = []
+
+    def hopeless(n_iter, flattest):
+        assert np.isfinite(flattest)
+        judged.append(n_iter)
+
     asked = []
 
     def spy(name, evaluate, w):
@@ -338,9 +346,11 @@ def test_a_point_whose_value_still_falls_can_wait(steep, expected, monkeypatch):
     # steps that are short enough for each pass to lower the value
     monkeypatch.setattr(module.Curvature, "value", 300.0)
     monkeypatch.setattr(module.Course, "follow", lambda self, w: None)
-    found = SAG(objective, l2=0.05, max_iter=18, callback=lambda *at: passes.append(at))
+    solver = SAG._replace(function=partial(sag, hopeless=hopeless))
+    found = solver(objective, l2=0.05, max_iter=18, callback=lambda *at: passes.append(at))
     assert asked == [("value", 0), *expected]
     assert found.n_iter == 18
+    assert judged == [n_iter for name, n_iter in expected if name == "value_and_grad"]
 
 
 def test_the_gradient_where_nothing_is_better_than_zero(monkeypatch):

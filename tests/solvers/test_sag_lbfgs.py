@@ -14,6 +14,7 @@ from sklearn_struct.objectives.linear_objective import TrainingData
 from sklearn_struct.objectives.linear_terms import LinearTerms
 from sklearn_struct.solvers import sag_lbfgs as module
 from sklearn_struct.solvers.lbfgs import lbfgs
+from sklearn_struct.solvers.sag import sag
 from sklearn_struct.solvers.sag_lbfgs import sag_lbfgs
 
 LBFGS = contracts.Solver(lbfgs, dict, l1=False, precision=1e-6, tol=1e-8)
@@ -75,6 +76,29 @@ def test_sag_gives_up_where_the_gradient_stays_large(handed_over, monkeypatch):
     # iterations are numbered through
     assert [n for n, _ in values] == list(range(1, found.n_iter + 1))
     assert values[-1][1] < values[3][1]
+
+
+@pytest.mark.parametrize(
+    ("looks", "ends"),
+    [
+        ([(12, 500.0), (20, 21.0)], [False, True]),
+        ([(12, 500.0), (20, 19.0), (24, 19.0)], [False, False, False]),
+        ([(21, 99.0), (25, 21.0)], [False, True]),
+        ([(21, 101.0)], [True]),
+        ([(21, 99.0), (25, 19.0), (100, 19.0)], [False, False, True]),
+    ],
+)
+def test_when_sag_gives_up(looks, ends, monkeypatch):
+    """After 20 passes, for a gradient far above `tol`; farther where it is the first one."""
+    asked = []
+
+    def spy(*args, hopeless, **options):
+        asked.extend(hopeless(n_iter, flattest * BOTH.tol) for n_iter, flattest in looks)
+        return sag(*args, **options)
+
+    monkeypatch.setattr(module, "sag", spy)
+    BOTH(chains(), l2=1.0)
+    assert asked == ends
 
 
 def test_iterations_of_both_are_counted(handed_over, monkeypatch):

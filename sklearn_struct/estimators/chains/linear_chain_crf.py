@@ -71,9 +71,9 @@ class LinearChainCRF(BaseChainLosses, BasePartlyLabelled, BaseOnlineChain):
         - "gradient": steepest ascent with a line search (section 5.1.1 of [1]_), for L2. It needs
           many more iterations.
         - "auto": with few tokens, fewer than 100 sequences, edge features or a loss that is not
-          convex "lbfgs", or "owlqn" if ``l1_ratio > 0``. From 20,000 tokens on "sag-lbfgs", and
-          from 1,000 on "sag" if ``l1_ratio > 0``. With ``loss="hinge"``: "frank-wolfe". ``solver_``
-          has the choice.
+          convex "lbfgs", or "owlqn" if ``l1_ratio > 0``. From 20,000 tokens on, if tokens times
+          labels are 400,000 or more, "sag-lbfgs", and from 1,000 tokens on "sag" if ``l1_ratio >
+          0``. With ``loss="hinge"``: "frank-wolfe". ``solver_`` has the choice.
         - "frank-wolfe": block-coordinate Frank-Wolfe [10]_, for ``loss="hinge"``. It knows how far
           it is from the optimum, see ``gap_``. The penalty is on the intercept, too.
         - "cutting-planes": the same optimum by evaluations of all data [11]_, which may lie in

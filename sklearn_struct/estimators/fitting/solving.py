@@ -108,6 +108,8 @@ OF_PLANES = {"frank-wolfe", "cutting-planes"}  # that serve no others
 NO_L1 = "solver={!r} has no L1 penalty; use 'owlqn', 'sag' or 'auto', or l1_ratio=0"
 WEAKEST_LOSS = 1e-100  # beside the penalty, below which solvers' numbers underflow
 LARGE = 20_000  # tokens from which on "auto" may begin with sag
+# the same, of tokens times labels: with few labels an evaluation is quick, and a pass is not
+LARGE_SCORES = 400_000
 FEWEST_EXAMPLES = 100
 LARGE_IF_L1 = 1000  # fewer, as owlqn often needs a thousand iterations
 # of sag's, where they may have FEWEST to MOST tokens: it learns as much from few as from many
@@ -159,6 +161,7 @@ def choice(
         # its terms are whole sequences
         many = data.n_examples >= FEWEST_EXAMPLES
         many &= n_tokens >= (LARGE_IF_L1 if has_l1 else LARGE)
+        many &= has_l1 or n_tokens * potentials.n_labels >= LARGE_SCORES
         many &= not potentials.has_clique_features
         # sag's, with as much again for tables of edges
         n_derivatives = 2 * n_tokens * potentials.n_labels

@@ -233,6 +233,7 @@ def test_grid_search_over_losses_and_class_weights(data):
 
 def test_auto_takes_no_sag(monkeypatch):
     monkeypatch.setattr(solving, "LARGE", 1)
+    monkeypatch.setattr(solving, "LARGE_SCORES", 0)
     monkeypatch.setattr(solving, "FEWEST_EXAMPLES", 1)
     monkeypatch.setitem(solving.SOLVERS, "sag", lambda *args, **options: pytest.fail("sag"))
     X = SequenceVectorizer().fit_transform([[f"w{i}", f"w{i + 1}"] for i in range(20)])

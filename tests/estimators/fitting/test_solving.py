@@ -58,6 +58,7 @@ def test_small_data(chosen):
 )
 def test_large_data(parameters, solver, chosen, monkeypatch):
     monkeypatch.setattr(solving, "LARGE", 100)
+    monkeypatch.setattr(solving, "LARGE_SCORES", 0)
     monkeypatch.setattr(solving, "FEWEST_EXAMPLES", 1)
     monkeypatch.setattr(solving, "LARGE_IF_L1", 100)
     X, y = words(np.random.default_rng(0))
@@ -68,6 +69,7 @@ def test_large_data(parameters, solver, chosen, monkeypatch):
 
 def test_large_dense_data(chosen, monkeypatch):
     monkeypatch.setattr(solving, "LARGE", 10)
+    monkeypatch.setattr(solving, "LARGE_SCORES", 0)
     monkeypatch.setattr(solving, "FEWEST_EXAMPLES", 1)
     X = np.random.default_rng(0).normal(size=(20, 30))
     y = np.arange(20) % 3
@@ -75,9 +77,21 @@ def test_large_dense_data(chosen, monkeypatch):
     assert chosen == ["sag-lbfgs"]
 
 
+@pytest.mark.parametrize(("least", "solver"), [(800, "sag-lbfgs"), (801, "lbfgs")])
+def test_large_data_of_few_labels(least, solver, chosen, monkeypatch):
+    """What an evaluation takes is tokens times labels."""
+    monkeypatch.setattr(solving, "LARGE", 100)
+    monkeypatch.setattr(solving, "LARGE_SCORES", least)
+    monkeypatch.setattr(solving, "FEWEST_EXAMPLES", 1)
+    X = [["a", "b", "c", "d"]] * 100
+    LinearChainCRF(tol=0.1).fit(X, [["x", "y", "x", "y"]] * 100)
+    assert chosen == [solver]
+
+
 def test_large_data_of_few_sequences(chosen, monkeypatch):
     """Terms of sag are whole sequences."""
     monkeypatch.setattr(solving, "LARGE", 100)
+    monkeypatch.setattr(solving, "LARGE_SCORES", 0)
     monkeypatch.setattr(solving, "FEWEST_EXAMPLES", 61)
     LinearChainCRF(tol=0.1).fit(*words(np.random.default_rng(0)))
     assert chosen == ["lbfgs"]
@@ -85,6 +99,7 @@ def test_large_data_of_few_sequences(chosen, monkeypatch):
 
 def test_more_than_sag_may_remember(chosen, monkeypatch):
     monkeypatch.setattr(solving, "LARGE", 100)
+    monkeypatch.setattr(solving, "LARGE_SCORES", 0)
     monkeypatch.setattr(solving, "FEWEST_EXAMPLES", 1)
     X, y = words(np.random.default_rng(0))
     monkeypatch.setattr(solving, "LARGEST_MEMORY", 16 * sum(map(len, X)) * 10 - 1)
@@ -94,6 +109,7 @@ def test_more_than_sag_may_remember(chosen, monkeypatch):
 
 def test_few_weights(chosen, monkeypatch):
     monkeypatch.setattr(solving, "LARGE", 100)
+    monkeypatch.setattr(solving, "LARGE_SCORES", 0)
     monkeypatch.setattr(solving, "FEWEST_EXAMPLES", 1)
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(5, 3)) for _ in range(40)]
@@ -103,6 +119,7 @@ def test_few_weights(chosen, monkeypatch):
 
 def test_auto_repeats_itself(monkeypatch):
     monkeypatch.setattr(solving, "LARGE", 100)
+    monkeypatch.setattr(solving, "LARGE_SCORES", 0)
     monkeypatch.setattr(solving, "FEWEST_EXAMPLES", 1)
     X, y = words(np.random.default_rng(0))
     packed = SequenceVectorizer().fit_transform(X)
