@@ -115,8 +115,8 @@ def sag(
 
     `memory` is left as it is in the end; where an earlier call has left one, no pass fills it.
     `hopeless` is asked after each evaluation of a gradient, with the passes made and the least of
-    all largest entries of gradients, whether to give up. If `sampled`, large memories keep samples, which save
-    memory and lead near the optimum, not to it.
+    all largest entries of gradients, whether to give up. If `sampled`, large memories keep samples,
+    which save memory and lead near the optimum, not to it.
     """
     dtype = objective.expand(w0).dtype
     coarse = COARSE if objective.n_potentials > SMALL else dtype

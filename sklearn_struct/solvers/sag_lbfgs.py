@@ -49,7 +49,6 @@ def sag_lbfgs(
     done = 0
     stopped = False
     lowest = np.inf
-    n_looks = 0
 
     def counted(n_iter: int, w: np.ndarray, value: float) -> bool:
         nonlocal stopped, lowest
@@ -57,12 +56,6 @@ def sag_lbfgs(
         lowest = min(value, lowest)
         stopped = callback is not None and callback(done + n_iter, w, lowest)
         return stopped
-
-    def hopeless(n_iter: int, flattest: float) -> bool:
-        nonlocal n_looks
-        n_looks += 1
-        near = NEAR * tol * (WAVERS if n_looks == 1 else 1.0)
-        return n_iter >= MOST or (n_iter >= FEW and not flattest <= near)
 
     best = sag(
         objective,
@@ -74,7 +67,7 @@ def sag_lbfgs(
         callback=counted,
         rng=rng,
         memory=memory,
-        hopeless=hopeless,
+        hopeless=_Doubts(tol),
         sampled=True,
     )
     for share in FINER:
@@ -97,3 +90,16 @@ def sag_lbfgs(
         if not further.converged:
             break
     return best._replace(converged=best.steepest <= tol)
+
+
+class _Doubts:
+    """Whether to give up, each time when a gradient has been looked at."""
+
+    def __init__(self, tol: float) -> None:
+        self.tol = tol
+        self.wavers = WAVERS
+
+    def __call__(self, n_iter: int, flattest: float) -> bool:
+        near = self.wavers * NEAR * self.tol
+        self.wavers = 1.0
+        return n_iter >= MOST or (n_iter >= FEW and not flattest <= near)

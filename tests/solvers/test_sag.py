@@ -323,8 +323,8 @@ def test_steps_and_evaluations_take_turns_to_have_memory():
     ],
 )
 def test_a_point_whose_value_still_falls_can_wait(steep, expected, monkeypatch):
-    """It is evaluated later, and without the gradient, but for the last one. Whether to give up is a
-    question of gradients.
+    """It is evaluated later, and without the gradient, but for the last one. Whether to give up is
+    asked of gradients alone.
     """
     objective = chains()
     passes = []
